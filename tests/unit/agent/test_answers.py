@@ -12,19 +12,19 @@ def outcome(**fields: object) -> QuestionAnswered:
     return QuestionAnswered.model_validate(known | fields)
 
 
-def test_the_humans_answer_is_read_as_it_was_given() -> None:
+def test_answer_of_the_human_is_shown_unchanged() -> None:
     assert answer_in_words(outcome(answer="this"), "decide") == "this"
     assert late_answer_in_words(outcome(answer="this"), "decide") == (
         "(answer to your question q1: Which?) this"
     )
 
 
-def test_who_answered_is_named_if_it_is_not_simply_the_human() -> None:
+def test_author_of_an_answer_is_named_unless_it_is_the_default_human() -> None:
     assert answer_in_words(outcome(answer="this", by="Alice"), "decide").endswith("by Alice)")
 
 
 @pytest.mark.parametrize("policy", ["decide", "leave"])
-def test_missing_answer_is_no_refusal(policy: str) -> None:
+def test_missing_answer_is_not_a_refusal(policy: str) -> None:
     told = answer_in_words(outcome(outcome="expired", at=0.0), policy)  # type: ignore[arg-type]
     assert "The human has not answered by 1970-01-01T00:00:00Z. This is not a refusal." in told
     assert ("assumptions" in told) == (policy == "decide")

@@ -71,7 +71,7 @@ async def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path)
     assert stage.conversation.transcript.position == 4, "heard, said, finished, said"
 
 
-async def test_the_word_that_allows_a_call_is_recorded_with_its_beginning(tmp_path: Path) -> None:
+async def test_id_of_the_approval_is_recorded_when_the_call_starts(tmp_path: Path) -> None:
     stage = staged(tmp_path, Word(Permission(message="0a")))
     await stage.loop.run()
     assert len(stage.tools.ran) == 1

@@ -33,7 +33,7 @@ def head(shortened: CompactedConversation) -> str:
     return first.content
 
 
-def test_the_head_tells_task_human_summary_files_and_what_was_done() -> None:
+def test_head_lists_task_human_messages_summary_files_and_past_actions() -> None:
     transcript = begun()
     heard(transcript, "Use metric units.", "human")
     worked(transcript, ("bash", "x" * 9000), text="Let me look", command="ls")
@@ -55,7 +55,7 @@ def test_the_head_tells_task_human_summary_files_and_what_was_done() -> None:
     assert places == sorted(places)
 
 
-def test_the_last_turns_stay_as_they_were() -> None:
+def test_last_turns_are_kept_unchanged() -> None:
     transcript = begun()
     for n in range(30):
         worked(transcript, ("bash", f"{n} {'x' * 200}"), command=f"ls {n}")
@@ -78,7 +78,7 @@ def test_a_last_result_that_is_too_long_is_cut_and_keeps_its_call() -> None:
     assert result.content.endswith("end")
 
 
-def test_a_last_result_that_is_too_long_is_told_in_words_where_its_call_has_thoughts() -> None:
+def test_long_last_result_becomes_text_if_its_call_has_thinking_data() -> None:
     transcript = begun()
     call = ToolCall(id="c1", name="bash", arguments={"command": "cat big"})
     thoughts = {"api": "anthropic", "thinking": [{"type": "thinking", "signature": "s"}]}
@@ -91,7 +91,7 @@ def test_a_last_result_that_is_too_long_is_told_in_words_where_its_call_has_thou
     assert told.content.endswith("end")
 
 
-def test_of_too_many_words_of_the_human_the_newest_are_kept() -> None:
+def test_newest_human_messages_are_kept_if_there_are_too_many() -> None:
     transcript = begun()
     for n in range(200):
         heard(transcript, f"word {n} {'x' * 100}", "human")
@@ -101,7 +101,7 @@ def test_of_too_many_words_of_the_human_the_newest_are_kept() -> None:
     assert "word 187 " in text
 
 
-def test_what_only_saved_things_is_told_and_not_shown() -> None:
+def test_memory_writes_appear_in_the_head_and_not_as_turns() -> None:
     transcript = begun()
     worked(transcript, ("bash", "x"), command="ls")
     flushed(transcript, "memory_write")
@@ -111,13 +111,13 @@ def test_what_only_saved_things_is_told_and_not_shown() -> None:
     assert [turn.role for turn in shortened.turns] == ["user", "assistant", "tool", "user"]
 
 
-def test_an_act_that_was_done_in_the_turn_for_saving_is_shown() -> None:
+def test_other_tool_call_of_the_saving_turn_is_kept() -> None:
     transcript = begun()
     flushed(transcript, "create_work_node")
     assert isinstance(short(transcript).turns[-1], ToolTurn)
 
 
-def test_a_silent_end_is_given_something_to_answer() -> None:
+def test_conversation_without_an_open_request_ends_with_a_continue_message() -> None:
     transcript = begun()
     worked(transcript, text="All saved.")
     assert short(transcript).turns[-1] == UserTurn(content="[Runtime]: Continue from here.")
@@ -131,7 +131,7 @@ def test_answers_of_the_human_are_kept_with_their_questions() -> None:
     assert "[Your question]: Which colour?\n[The human's answer]: Blue." in head(short(transcript))
 
 
-def test_a_second_compaction_still_tells_of_the_first_part() -> None:
+def test_second_compaction_keeps_the_head_of_the_first_part() -> None:
     transcript = begun()
     heard(transcript, "Use metric units.", "human")
     for n in range(30):
@@ -147,7 +147,7 @@ def test_a_second_compaction_still_tells_of_the_first_part() -> None:
         assert part in text
 
 
-def test_the_fold_begins_anew_and_keeps_what_it_knows() -> None:
+def test_compaction_restarts_turns_and_keeps_usage_and_position() -> None:
     transcript = begun()
     worked(transcript, ("bash", "x"), usage=Usage(input_tokens=90), window=1000)
     position = transcript.position

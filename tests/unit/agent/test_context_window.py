@@ -91,13 +91,13 @@ def test_no_text_has_more_tokens_than_a_third_of_its_bytes(text: str) -> None:
         pytest.param(920, True, "compact", id="at the brim no turn is left to save things"),
     ],
 )
-def test_what_is_done_follows_from_how_full_it_is(
+def test_context_step_follows_from_the_fill_level(
     used: int, can_flush: bool, what: str | None
 ) -> None:
     assert step(busy(), used, can_flush=can_flush) == what
 
 
-def test_in_its_last_turn_a_worker_is_not_told_to_save_things() -> None:
+def test_worker_in_its_last_turn_is_not_asked_to_save() -> None:
     transcript = busy()
     transcript.apply(LimitReached(bound="turns", why="w", content="last", ts=0))
     assert step(transcript, 800) == "compact"
@@ -126,7 +126,7 @@ def test_a_silent_answer_ends_the_saving() -> None:
     )
 
 
-def test_a_person_s_word_on_the_window_counts_and_a_refusal_lowers_it() -> None:
+def test_configured_window_wins_until_a_refusal_lowers_it() -> None:
     transcript = busy()
     assert window_of(transcript, None) is None
     worked(transcript, text="x", window=9000)
@@ -135,7 +135,7 @@ def test_a_person_s_word_on_the_window_counts_and_a_refusal_lowers_it() -> None:
     assert window_of(transcript, 5000) == 4000
 
 
-def test_an_answer_has_what_the_share_leaves() -> None:
+def test_answer_tokens_are_limited_to_the_remaining_share() -> None:
     transcript = busy()
     assert answer_tokens(transcript, override=None, share=0.75, most=8192) == 8192
     assert answer_tokens(transcript, override=10_000, share=0.75, most=8192) == 2500
@@ -150,5 +150,5 @@ def test_an_answer_has_what_the_share_leaves() -> None:
         pytest.param(filled(900), 520, id="most of a very small window"),
     ],
 )
-def test_a_new_conversation_has_room_to_go_on(fill: WindowUsage, room: int) -> None:
+def test_new_conversation_has_room_for_turns(fill: WindowUsage, room: int) -> None:
     assert room_for_turns(fill, share=0.75) == room

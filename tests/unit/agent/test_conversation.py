@@ -8,7 +8,7 @@ from agiraph.agent.records import InputReceived
 HEARD = InputReceived(content="Go on", from_name="runtime", ts=1.0)
 
 
-def test_what_is_written_counts_at_once_and_what_waits_for_the_disk_waits_for_the_sync(
+def test_written_record_applies_at_once_and_callbacks_wait_for_the_sync(
     tmp_path: Path,
 ) -> None:
     conversation, done = Conversation(tmp_path / "conversation.jsonl"), list[str]()
@@ -24,7 +24,7 @@ def test_what_is_written_counts_at_once_and_what_waits_for_the_disk_waits_for_th
     assert done == ["first"], "nothing was written since"
 
 
-def test_an_append_syncs_what_was_written_before_it(tmp_path: Path) -> None:
+def test_append_syncs_earlier_writes(tmp_path: Path) -> None:
     conversation, done = Conversation(tmp_path / "conversation.jsonl"), list[str]()
     conversation.when_recorded(lambda: done.append("first"))
     conversation.write(HEARD)

@@ -20,7 +20,7 @@ def own(tmp_path: Path) -> Iterator[Path]:
     lay_over(tmp_path / "nowhere")
 
 
-def test_a_file_of_ones_own_counts_and_the_others_are_as_shipped(own: Path) -> None:
+def test_custom_prompt_replaces_one_file_and_keeps_the_others(own: Path) -> None:
     rules = render("rules")
     (own / "soul.md").write_text("You are brisk.")
     (own / "tools/bash.md").write_text("Use it with care. {not a template}")
@@ -46,7 +46,7 @@ def test_without_a_folder_everything_is_as_shipped(tmp_path: Path) -> None:
         ("rules.md", "{{ agent }}", r"unknown value 'agent' \(possible: none\)"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_what_was_possible(
+def test_unusable_prompt_file_is_refused_with_the_known_names(
     own: Path, name: str, text: str, why: str
 ) -> None:
     (own / name).write_text(text)

@@ -65,7 +65,7 @@ def restore(path: Path) -> None:
     shutil.move(good, path)
 
 
-def test_a_position_that_comes_again_after_a_loss_is_another_step(path: Path) -> None:
+def test_repeated_position_after_a_loss_gets_new_keys(path: Path) -> None:
     lost = Conversation(path)
     lost.append(HEARD, HEARD, said(LIST))
     keys = keys_of(lost)
@@ -81,7 +81,7 @@ def test_a_position_that_comes_again_after_a_loss_is_another_step(path: Path) ->
     again.close()
 
 
-def test_a_step_begun_before_the_loss_keeps_its_key_also_through_a_restart(path: Path) -> None:
+def test_step_begun_before_the_loss_keeps_its_key_after_restarts(path: Path) -> None:
     lost = Conversation(path)
     lost.append(HEARD, said(LIST))
     keys, place = keys_of(lost), lost.transcript.place
@@ -95,7 +95,7 @@ def test_a_step_begun_before_the_loss_keeps_its_key_also_through_a_restart(path:
         again.close()
 
 
-def test_what_was_restored_twice_from_the_same_file_has_two_epochs(path: Path) -> None:
+def test_two_restores_of_the_same_file_have_different_epochs(path: Path) -> None:
     lost = Conversation(path)
     lost.append(HEARD, HEARD)
     lost.close()
@@ -131,7 +131,7 @@ def test_a_journal_without_an_epoch_opens_and_begins_one_with_the_next_record(pa
     again.close()
 
 
-def test_an_epoch_is_no_step(path: Path) -> None:
+def test_epoch_record_does_not_advance_the_position(path: Path) -> None:
     conversation = Conversation(path)
     assert conversation.place(1).endswith("-1")
     conversation.append(HEARD, StateChanged(what="away", ts=2.0), said(LIST))
@@ -140,7 +140,7 @@ def test_an_epoch_is_no_step(path: Path) -> None:
     conversation.close()
 
 
-def test_each_answer_has_an_id_for_the_message_that_it_may_become(path: Path) -> None:
+def test_each_answer_has_an_id_for_its_possible_message(path: Path) -> None:
     conversation = Conversation(path)
     first, second = (ModelAnswered(text="The plan has ended.", ts=3.0) for _ in range(2))
     conversation.append(HEARD, first, second)

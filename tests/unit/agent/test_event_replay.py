@@ -49,7 +49,7 @@ def keys(conversation: Conversation) -> list[tuple[str, str]]:
     return [(one.type, one.key) for one in replayed_events(conversation.lately(RECORDS_REPLAYED))]
 
 
-def test_the_last_step_is_told_again_with_the_keys_it_had(tmp_path: Path) -> None:
+def test_last_step_is_replayed_with_its_original_keys(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     conversation.append(heard(), said("x", "y"))
     steps = [one.key for one in conversation.transcript.open_calls]
@@ -63,7 +63,7 @@ def test_the_last_step_is_told_again_with_the_keys_it_had(tmp_path: Path) -> Non
     ]
 
 
-def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
+def test_warnings_and_compactions_are_replayed(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     conversation.append(
         heard(),
@@ -75,7 +75,7 @@ def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
     assert (shortened.type, shortened.key) == ("memory.compacted", "e-3")
 
 
-def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
+def test_absence_does_not_advance_the_position_or_keys(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     conversation.append(heard(), StateChanged(what="away", ts=2.0), said("x"))
     conversation.append(StateChanged(what="away", ts=900.0))
@@ -92,7 +92,7 @@ def test_earlier_work_is_not_reported_and_an_interrupted_answer_is(tmp_path: Pat
     assert keys(conversation) == [("model.answered", "e-4")]
 
 
-def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
+def test_only_recent_records_are_replayed(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     for _ in range(300):
         conversation.append(heard("x" * 1000), said())
@@ -101,7 +101,7 @@ def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
     assert told[-1] == ("model.answered", "e-600")
 
 
-def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
+def test_replayed_event_keeps_its_time(tmp_path: Path) -> None:
     context, line = entity_context(tmp_path, "a/coordinator")
     context.conversation.append(heard(), said())
     context.replay_events()

@@ -25,7 +25,7 @@ def notices(*answers: ModelAnswered) -> list[str]:
     return told
 
 
-def test_it_is_told_once_where_it_begins_and_once_where_it_ends() -> None:
+def test_fallback_is_reported_once_at_its_start_and_once_at_its_end() -> None:
     first, fell, still, back = notices(
         said(WANTED), said(OTHER, WANTED), said(OTHER, WANTED), said(WANTED)
     )
@@ -36,5 +36,5 @@ def test_it_is_told_once_where_it_begins_and_once_where_it_ends() -> None:
     assert f"{WANTED} answers again" in back
 
 
-def test_a_very_first_answer_by_another_model_is_told() -> None:
+def test_first_answer_by_a_fallback_model_is_reported() -> None:
     assert OTHER in notices(said(OTHER, WANTED))[0]

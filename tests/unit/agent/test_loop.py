@@ -55,7 +55,7 @@ async def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path
     assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
 
-async def test_no_call_of_a_cut_answer_runs(tmp_path: Path) -> None:
+async def test_calls_of_a_truncated_answer_do_not_run(tmp_path: Path) -> None:
     cut = says(None, call("note", "a", word="x"), call("note", "b", word="half"))
     cut = cut.model_copy(
         update={"stop_reason": "max_tokens", "usage": Usage(input_tokens=9, output_tokens=4096)}
@@ -68,7 +68,7 @@ async def test_no_call_of_a_cut_answer_runs(tmp_path: Path) -> None:
     assert all("not carried out" in line and "4096 tokens" in line for line in told)
 
 
-async def test_no_call_of_a_filtered_answer_runs(tmp_path: Path) -> None:
+async def test_calls_of_a_filtered_answer_do_not_run(tmp_path: Path) -> None:
     filtered = says("No.", call("note", "a", word="half")).model_copy(
         update={"stop_reason": "refusal"}
     )
@@ -129,7 +129,7 @@ async def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same
     assert stage.tools.ran == ["e-2.0:x"]
 
 
-async def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
+async def test_call_with_a_stored_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
     stage = cut_off(tmp_path, "keep")
     stage.tools.left = "noted before"
     await stage.loop.run()
@@ -138,14 +138,14 @@ async def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_p
     assert stage.tools.forgotten == ["e-2.0"], "only once the result is recorded"
 
 
-async def test_what_is_recovered_can_be_interrupted(tmp_path: Path) -> None:
+async def test_recovered_call_can_be_interrupted(tmp_path: Path) -> None:
     stage = cut_off(tmp_path, "keep")
     await interrupted(stage, stage.tools.hanging)
     assert stage.tools.was_cancelled
     assert stage.contents()[2] == f"tool: {INTERRUPTED_CALL}"
 
 
-async def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
+async def test_message_waits_until_all_calls_are_answered(tmp_path: Path) -> None:
     stage = begun(tmp_path, says("done"))
     calls = (call("note", "a", word="x"), call("note", "b", word="y"))
     stage.conversation.append(ModelAnswered(tool_calls=calls, ts=0.0))
@@ -160,7 +160,7 @@ async def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Pat
     assert acknowledged == ["m1"]
 
 
-async def test_a_message_delivered_twice_is_heard_once(tmp_path: Path) -> None:
+async def test_message_delivered_twice_enters_the_conversation_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"), says("two"))
     stage.inbox.put(incoming("look"))
     await stage.loop.run()
@@ -212,7 +212,7 @@ async def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
     assert fresh.contents()[0] == "user: [Message from bob]: later"
 
 
-async def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -> None:
+async def test_paused_loop_calls_no_model_until_resumed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("done"))
     stage.entity.pause_switch.pause()
     stage.hear("go")
@@ -230,7 +230,7 @@ async def until_still(stage: Stage) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_single_step_is_an_answer_or_a_call_and_the_pause_holds_after_it(
+async def test_single_step_runs_one_answer_or_call_and_pauses_again(
     tmp_path: Path,
 ) -> None:
     stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
@@ -283,7 +283,7 @@ def appends(stage: Stage) -> list[list[str]]:
     return made
 
 
-async def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> None:
+async def test_call_starts_in_the_append_of_its_answer(tmp_path: Path) -> None:
     stage = begun(
         tmp_path,
         says(None, call("note", "a", word="x"), call("note", "a", word="y")),
@@ -300,7 +300,7 @@ async def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) 
     assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
 
-async def test_another_models_answer_is_announced_in_the_append_that_brings_it(
+async def test_fallback_answer_is_announced_in_its_append(
     tmp_path: Path,
 ) -> None:
     other = says(None, call("note", "a", word="x")).model_copy(
@@ -314,7 +314,7 @@ async def test_another_models_answer_is_announced_in_the_append_that_brings_it(
     assert "openai/x answers, in place of anthropic/y" in stage.contents()[1]
 
 
-async def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
+async def test_new_message_is_appended_before_the_next_call_starts(tmp_path: Path) -> None:
     stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
     made = appends(stage)
     stage.mind.gate = asyncio.Event()
@@ -326,7 +326,7 @@ async def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path
     assert made[:3] == [["said"], ["heard"], ["tool.started"]]
 
 
-async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
+async def test_call_of_an_answer_received_during_a_pause_starts_after_it(
     tmp_path: Path,
 ) -> None:
     stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
@@ -345,7 +345,7 @@ async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
 
 
 @pytest.mark.parametrize("is_paused", [False, True])
-async def test_who_leaves_begins_nothing_new_paused_or_not(tmp_path: Path, is_paused: bool) -> None:
+async def test_leaving_entity_starts_no_new_call(tmp_path: Path, is_paused: bool) -> None:
     stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
     made = appends(stage)
     stage.mind.gate = asyncio.Event()
@@ -360,7 +360,7 @@ async def test_who_leaves_begins_nothing_new_paused_or_not(tmp_path: Path, is_pa
     assert (made, stage.tools.ran) == ([["said"]], [])
 
 
-async def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
+async def test_notices_are_appended_after_a_recovered_call(tmp_path: Path) -> None:
     stage = cut_off(tmp_path, "peek")
     told = InputReceived(content="a node has ended", from_name="board", ts=0.0)
     stage.entity.pending_notices = [told]
@@ -372,7 +372,7 @@ async def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: 
     ]
 
 
-async def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_seen(
+async def test_error_of_a_cancelled_tool_is_not_reported_as_unretrieved(
     tmp_path: Path,
 ) -> None:
     unseen: list[dict[str, object]] = []
@@ -396,7 +396,7 @@ async def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_
     assert unseen == []
 
 
-async def test_of_too_many_calls_the_first_are_made_and_the_model_is_told(tmp_path: Path) -> None:
+async def test_excess_calls_are_skipped_and_the_model_is_notified(tmp_path: Path) -> None:
     many = [call("note", f"c{number}", word=str(number)) for number in range(10_000)]
     stage = begun(tmp_path, says("", *many), says("done"))
     stage.entity.calls_per_answer = 2
@@ -408,7 +408,7 @@ async def test_of_too_many_calls_the_first_are_made_and_the_model_is_told(tmp_pa
     assert stage.contents()[5:] == ["assistant: done"]
 
 
-async def test_a_crash_among_too_many_calls_makes_no_others_and_tells_once(tmp_path: Path) -> None:
+async def test_crash_among_excess_calls_runs_no_others_and_notifies_once(tmp_path: Path) -> None:
     many = [call("hang", "h"), *(call("note", f"c{number}", word="x") for number in range(5))]
     stage = begun(tmp_path, says("", *many))
     stage.entity.calls_per_answer = 2

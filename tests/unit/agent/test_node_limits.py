@@ -47,7 +47,7 @@ def test_without_bounds_there_is_always_another_turn() -> None:
     assert judge(begun(*[used()] * 58), StageContract()) is None
 
 
-def test_the_turn_before_the_limit_is_told_to_be_the_last() -> None:
+def test_turn_before_the_limit_is_announced_as_the_last() -> None:
     contract = StageContract(max_iterations_per_node=3)
     assert judge(begun(used()), contract) is None
     verdict = judge(begun(used(), used()), contract)
@@ -55,7 +55,7 @@ def test_the_turn_before_the_limit_is_told_to_be_the_last() -> None:
     assert "3 model turns" in verdict.record(0).content
 
 
-def test_a_last_turn_is_told_once_and_then_the_node_ends() -> None:
+def test_last_turn_is_announced_once_and_then_the_node_ends() -> None:
     contract = StageContract(max_iterations_per_node=3)
     transcript = told(begun(used(), used()), contract)
     assert judge(transcript, contract) is None, "asked again after a crash"
@@ -67,7 +67,7 @@ def test_a_last_turn_is_told_once_and_then_the_node_ends() -> None:
     assert "3 model turns are used up" in verdict.reason
 
 
-def test_a_limit_of_one_turn_ends_the_node_after_it() -> None:
+def test_limit_of_one_turn_ends_the_node_after_one_turn() -> None:
     contract = StageContract(max_iterations_per_node=1)
     assert judge(begun(), contract) is None
     assert isinstance(judge(begun(used()), contract), MustStop)
@@ -81,7 +81,7 @@ def test_a_limit_of_one_turn_ends_the_node_after_it() -> None:
     ],
     ids=["tokens", "money"],
 )
-def test_the_last_turn_comes_while_there_is_enough_for_it(
+def test_last_turn_is_announced_while_the_budget_still_pays_for_it(
     contract: StageContract, usage: Usage
 ) -> None:
     assert judge(begun(usage), contract) is None

@@ -5,7 +5,7 @@ from agiraph.agent.records import ExternalAgentEnded, ExternalAgentStarted, Exte
 from agiraph.core.turns import Usage
 
 
-def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
+def test_warning_alone_does_not_restart_an_external_agent() -> None:
     outside = ExternalAgentState(is_here=True)
     outside.add_message("[ada]: blue")
     outside.add_message("[Runtime]: Come to an end.", warns_of="time")
@@ -17,7 +17,7 @@ def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
     assert not outside.needs_delivery(3)
 
 
-def test_what_its_conversation_has_used_adds_up_until_a_new_one_begins() -> None:
+def test_usage_of_an_external_session_adds_up_until_a_new_session() -> None:
     outside = ExternalAgentState(is_here=True)
     for number, session in enumerate(("", "s1", "s1", ""), start=1):
         outside.apply(ExternalAgentStarted(number=number, agent="codex", session=session, ts=0))
@@ -40,20 +40,20 @@ def outsider() -> ExternalAgentState:
     return outside
 
 
-def test_a_conversation_that_is_taken_up_is_not_lost() -> None:
+def test_resumed_external_session_is_not_lost() -> None:
     outside = outsider()
     outside.apply(ExternalSessionKnown(session="s2", ts=1.0))  # some continue under another id
     outside.apply(ExternalAgentEnded(number=2, result="done", has_spoken=True, ts=1.0))
     assert (outside.session, outside.lost_at) == ("s2", 0)
 
 
-def test_one_that_begins_anew_instead_has_lost_it() -> None:
+def test_new_session_in_place_of_a_resumed_one_marks_it_lost() -> None:
     outside = outsider()
     outside.apply(ExternalSessionKnown(session="s2", is_anew=True, ts=1.0))
     assert (outside.session, outside.lost_at) == ("s2", 2)
 
 
-def test_one_that_fails_without_a_word_when_it_should_take_it_up_has_lost_it() -> None:
+def test_failure_before_any_output_marks_the_resumed_session_lost() -> None:
     outside = outsider()
     outside.apply(ExternalAgentEnded(number=2, problem="no such session", ts=1.0))
     assert (outside.session, outside.lost_at) == ("", 2)

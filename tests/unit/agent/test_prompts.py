@@ -23,7 +23,7 @@ ASSIGNMENT = Assignment(
 ANN = Worker(id=WorkerId("ann"), name="ann")
 
 
-def test_what_was_prepared_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_templates_are_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     prompts.prepare()
 
     def compile_again(*_args: object, **_options: object) -> None:
@@ -61,7 +61,7 @@ def test_each_assignment_names_stage_shared_values_and_limit(
     assert "shared values" not in bare
 
 
-def test_what_a_worker_was_shown_with_its_last_node_is_not_repeated() -> None:
+def test_assignment_omits_text_shown_with_the_previous_node() -> None:
     schema = {"type": "object", "properties": {"price": {"type": "number"}}}
     node = ASSIGNMENT.node.model_copy(update={"output_schema": schema})
     update = {"node": node, "goal": "Buy a bicycle", "notes": "Ann's shop was cheap."}

@@ -14,7 +14,7 @@ def said(*calls: ToolCall, text: str | None = None) -> ModelAnswered:
     return ModelAnswered(text=text, tool_calls=calls, ts=1.0)
 
 
-def test_the_last_word_of_each_is_what_is_answered() -> None:
+def test_last_message_of_each_sender_is_unanswered() -> None:
     transcript = Transcript.fold([heard("01"), heard("02", text="And?"), heard("03", "Ada", "Hi")])
     assert transcript.mail.unanswered["human"] == ReplyReference("02", "And?")
     assert transcript.mail.unanswered["ada"] == ReplyReference("03", "Hi")
@@ -27,7 +27,7 @@ def test_a_message_is_answered_once() -> None:
     assert "ada" not in transcript.mail.unanswered
 
 
-def test_what_is_plainly_said_answers_the_human() -> None:
+def test_plain_text_answers_the_human() -> None:
     transcript = Transcript.fold([heard("01"), said(text="Half way.")])
     assert transcript.mail.spoke_to == ReplyReference("01", "How far are you?")
     transcript.apply(said(text="Nearly done."))
@@ -39,7 +39,7 @@ def test_the_board_is_never_answered() -> None:
     assert Transcript.fold([news]).mail.unanswered == {}
 
 
-def test_a_question_that_was_not_waited_for_is_pending_until_its_answer_is_heard() -> None:
+def test_question_without_wait_is_pending_until_its_answer_arrives() -> None:
     call = ToolCall(id="1", name="ask_human", arguments={"question": "Which?", "wait": False})
     asked = CallFinished(call_id="1", name="ask_human", content="Asked.", asked="q-1", ts=1.0)
     transcript = Transcript.fold([heard("01"), said(call), asked])

@@ -37,7 +37,7 @@ def test_the_files_behind_a_ref_are_shown_in_order(tmp_path: Path) -> None:
     ]
 
 
-def test_what_does_not_fit_is_said_to_be_cut(tmp_path: Path) -> None:
+def test_truncated_ref_shows_how_much_is_cut(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x" * 30)
     (tmp_path / "b.md").write_text("y" * 30)
     first, second = shown_refs(tmp_path, {"a": "a.md", "b": "b.md"}, 40)
@@ -45,13 +45,13 @@ def test_what_does_not_fit_is_said_to_be_cut(tmp_path: Path) -> None:
     assert second.text == f"{'y' * 10}\n[cut: 10 of 30 characters are shown]"
 
 
-def test_a_long_answer_is_told_by_its_beginning() -> None:
+def test_long_answer_is_summarized_by_its_beginning() -> None:
     assert headline("short") == "short"
     told = headline("a" * (HEADLINE_CHARACTERS + 1))
     assert told.endswith("[... the whole answer: answer.md]")
 
 
-def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
+def test_single_inference_worker_starts_each_node_without_earlier_turns() -> None:
     once: WorkMode = "single_inference"
     first: list[ConversationRecord] = [
         taken_up("one", once),
@@ -67,7 +67,7 @@ def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
     assert transcript.progress.is_cut_off
 
 
-def test_who_works_in_many_turns_keeps_what_was_said() -> None:
+def test_multi_turn_worker_keeps_earlier_turns() -> None:
     many: WorkMode = "multi_turn"
     records: list[ConversationRecord] = [
         taken_up("one", many),

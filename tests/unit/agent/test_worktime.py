@@ -63,7 +63,7 @@ async def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
     assert round(await left(reopened(conversation), START + 110)) == 190
 
 
-async def test_time_stands_still_while_the_human_or_other_nodes_are_waited_for(
+async def test_node_time_is_suspended_while_waiting_for_the_human_or_nodes(
     tmp_path: Path,
 ) -> None:
     conversation = taken_up(tmp_path)
@@ -75,7 +75,7 @@ async def test_time_stands_still_while_the_human_or_other_nodes_are_waited_for(
     assert round(await left(conversation, START + 100_025)) == 265
 
 
-async def test_a_house_that_was_down_counts_for_a_minute_at_most_and_once(tmp_path: Path) -> None:
+async def test_downtime_counts_once_and_for_a_minute_at_most(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     night = START + 30_000
     assert round(await left(reopened(conversation), night)) == 300 - AWAY_SECONDS
@@ -92,7 +92,7 @@ async def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> N
             await asyncio.Event().wait()
 
 
-async def test_a_wait_that_outlives_its_work_leaves_the_ended_time_alone() -> None:
+async def test_late_cleanup_of_a_wait_does_not_change_an_ended_deadline() -> None:
     deadline, cleaning = NodeDeadline(300.0), asyncio.Event()
 
     async def wait_and_clean_up() -> None:
@@ -106,7 +106,7 @@ async def test_a_wait_that_outlives_its_work_leaves_the_ended_time_alone() -> No
     await waiting
 
 
-async def test_time_passes_while_a_message_is_waited_for(tmp_path: Path) -> None:
+async def test_node_time_passes_while_waiting_for_a_message(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     conversation.append(*says("wait", START + 10))
     assert round(await left(reopened(conversation), START + 110)) == 190
@@ -116,7 +116,7 @@ async def test_time_passes_while_a_message_is_waited_for(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("asked", "most"), [({}, 600), ({"timeout_seconds": 30}, 30)])
-async def test_a_house_that_was_down_in_a_wait_for_a_message_counts_for_that_wait_at_most(
+async def test_downtime_while_waiting_for_a_message_counts_for_that_wait_at_most(
     tmp_path: Path, asked: dict[str, object], most: int
 ) -> None:
     conversation = taken_up(tmp_path)

@@ -24,7 +24,7 @@ def test_the_bearer_token_is_read(header: str, token: str | None) -> None:
         ("xours=abc; ours=", []),
     ],
 )
-def test_our_cookies_are_read(header: str, found: list[str]) -> None:
+def test_cookies_of_the_gateway_are_read(header: str, found: list[str]) -> None:
     assert cookies([(b"cookie", header.encode())], "ours") == found
 
 
@@ -45,7 +45,7 @@ def test_on_a_wildcard_address_any_ip_serves_but_no_foreign_name() -> None:
 @pytest.mark.parametrize(
     "header", ["", " ", ":80", "[]", "[::1", "[::1]x", "localhost:", "localhost:x", "²"]
 )
-def test_a_malformed_host_is_nobodys(header: str) -> None:
+def test_malformed_host_is_refused(header: str) -> None:
     for host in ("127.0.0.1", "0.0.0.0", ""):
         assert not TrustedHosts(host, "").allow(header)
 

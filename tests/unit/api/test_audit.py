@@ -32,7 +32,7 @@ def test_the_files_are_bounded_and_the_newest_lines_are_kept(tmp_path: Path) -> 
     assert kept == list(range(100 - len(kept), 100))
 
 
-def test_one_file_alone_begins_anew_and_a_restart_goes_on_in_it(tmp_path: Path) -> None:
+def test_single_file_is_restarted_when_full_and_continued_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     for number in range(20):
         file = AuditFile(path, 50, 1)
@@ -43,7 +43,7 @@ def test_one_file_alone_begins_anew_and_a_restart_goes_on_in_it(tmp_path: Path) 
     assert path.stat().st_size <= 50
 
 
-def test_a_file_that_was_taken_away_is_begun_anew(tmp_path: Path) -> None:
+def test_removed_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     file = AuditFile(path, 1000, 2)
     file.write({"number": 1})
@@ -80,7 +80,7 @@ def audit_home(tmp_path: Path) -> AuditHome:
     return AuditHome(tmp_path)
 
 
-def test_a_path_is_written_without_what_opens_something(audit_home: AuditHome) -> None:
+def test_secrets_in_a_path_are_redacted(audit_home: AuditHome) -> None:
     secret = audit_home.keys.add(CreateTokenRequest(name="ci"), "home")[1]
     code = audit_home.keys.begin_login("read", "home", 60, 60)[1]
     own = audit_home.home.system.token.read_text().strip()
@@ -95,7 +95,7 @@ def test_a_path_is_written_without_what_opens_something(audit_home: AuditHome) -
     ]
 
 
-def test_a_line_says_who_did_what_when_and_with_which_outcome(audit_home: AuditHome) -> None:
+def test_audit_line_has_caller_action_time_and_outcome(audit_home: AuditHome) -> None:
     call = audit_home.ledger.open("POST", "/agents", "127.0.0.1:1")
     call.caller = Principal("ci", "talk", "3fa9c1d2")
     audit_home.ledger.begun(call)
@@ -130,7 +130,7 @@ def test_of_many_calls_that_were_too_many_one_line_a_second_is_kept(audit_home: 
     assert found == [(429, None), (200, 4), (429, None)]
 
 
-def test_who_was_refused_at_the_uplink_is_a_line(audit_home: AuditHome) -> None:
+def test_refusal_at_the_uplink_is_audited(audit_home: AuditHome) -> None:
     stranger = HostRefused(peer="10.0.0.7", reason="its key is not known", held_back=3)
     audit_home.ledger.host_refused(stranger, "ab" * 16)
     audit_home.ledger.host_refused(

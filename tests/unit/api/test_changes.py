@@ -25,7 +25,7 @@ def deleted(subjects: Sequence[Subject]) -> list[ChangeView]:
     return [AgentChangeView(agent=AgentId(id), change="deleted") for _, id in subjects]
 
 
-def test_what_happens_to_one_subject_is_one_change_until_it_is_taken() -> None:
+def test_changes_of_one_subject_are_merged_until_taken() -> None:
     pending = PendingChanges()
     pending.add_events(grown(SHOP, 4, "tool.called"))
     pending.add_events(grown(FARM, 1, "agent.created"))
@@ -49,7 +49,7 @@ async def batch(feed: Feed[ChangeView]) -> Sequence[ChangeView]:
         return found
 
 
-async def test_a_follower_gets_a_snapshot_then_what_changed_and_a_goodbye() -> None:
+async def test_follower_gets_snapshot_changes_and_final_message() -> None:
     changes = HomeChanges()
     changes.note("deleted", "before")
     feed, other = changes.follow(home, deleted), changes.follow(home, deleted)

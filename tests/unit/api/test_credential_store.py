@@ -96,7 +96,7 @@ def test_an_expired_token_says_so(keys: CredentialStore, clock: TurnedClock) -> 
     assert "needs a token" in refusal(keys, secret)
 
 
-def test_a_revoked_token_ends_with_what_was_made_by_it(keys: CredentialStore) -> None:
+def test_revoking_a_token_ends_its_sessions_and_links(keys: CredentialStore) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", scope="control"), "home")
     code = keys.begin_login("control", "ci", 60, DAY)[1]
     mine = keys.enter(keys.begin_login("control", "ci", 60, DAY)[1], "")[1]
@@ -109,7 +109,7 @@ def test_a_revoked_token_ends_with_what_was_made_by_it(keys: CredentialStore) ->
     assert keys.caller(other, is_cookie=True).scope == "read"
 
 
-def test_what_ended_long_ago_is_forgotten(
+def test_old_ended_tokens_are_removed(
     keys: CredentialStore, home: Home, clock: TurnedClock
 ) -> None:
     keys.add(CreateTokenRequest(name="old"), "home")
@@ -165,7 +165,7 @@ def test_the_homes_own_token_is_rotated_in_its_file(
         (lambda keys: keys.end_session("x"), 404, "known: none"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_can(
+def test_invalid_request_is_refused_with_the_possible_values(
     keys: CredentialStore, act: object, status: int, said: str
 ) -> None:
     keys.add(CreateTokenRequest(name="ci"), "home")
@@ -194,14 +194,16 @@ def test_a_login_link_that_is_too_old_opens_nothing(
         keys.enter(code, "")
 
 
-def test_of_too_many_links_the_oldest_go(keys: CredentialStore) -> None:
+def test_oldest_links_are_dropped_beyond_the_limit(keys: CredentialStore) -> None:
     codes = [keys.begin_login("read", "home", 60, DAY)[1] for _ in range(MOST_LOGINS + 1)]
     with pytest.raises(ApiError):
         keys.enter(codes[0], "")
     assert keys.enter(codes[1], "")
 
 
-def test_a_session_ends_by_its_time_or_by_hand(keys: CredentialStore, clock: TurnedClock) -> None:
+def test_session_ends_at_its_expiry_or_on_request(
+    keys: CredentialStore, clock: TurnedClock
+) -> None:
     _, one = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
     session, two = keys.enter(keys.begin_login("read", "home", 60, 2 * DAY)[1], "")
     clock.time += DAY
@@ -212,7 +214,7 @@ def test_a_session_ends_by_its_time_or_by_hand(keys: CredentialStore, clock: Tur
     assert keys.sessions() == []
 
 
-def test_a_cookie_is_no_token_and_a_token_no_cookie(keys: CredentialStore, home: Home) -> None:
+def test_cookie_and_token_are_not_interchangeable(keys: CredentialStore, home: Home) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
     _, cookie = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
     refusal(keys, cookie)
@@ -323,7 +325,7 @@ def test_two_homes_have_two_cookies(tmp_path: Path, clock: TurnedClock) -> None:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_running_gateway_replaces_a_token_that_is_no_regular_file(
+def test_running_gateway_replaces_an_irregular_token_file(
     keys: CredentialStore, home: Home, kind: str
 ) -> None:
     token = home.system.token.read_text()
@@ -337,7 +339,7 @@ def test_a_running_gateway_replaces_a_token_that_is_no_regular_file(
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 @pytest.mark.parametrize("name", ["system/token", "human/tokens.json"])
-def test_tokens_that_are_no_regular_file_are_named(
+def test_irregular_token_files_are_named(
     home: Home, clock: TurnedClock, name: str, kind: str
 ) -> None:
     path = home.path / name

@@ -48,7 +48,7 @@ def test_every_refusal_is_a_problem(document: JsonObject) -> None:
     assert "HTTPValidationError" not in str(document)
 
 
-def test_every_path_of_a_file_tells_of_its_bytes(document: JsonObject) -> None:
+def test_every_file_path_documents_its_raw_bytes(document: JsonObject) -> None:
     told = 0
     for method, path, about in operations(document):
         asked = {parameter["name"]: parameter for parameter in about.get("parameters", ())}
@@ -66,7 +66,7 @@ def test_every_path_of_a_file_tells_of_its_bytes(document: JsonObject) -> None:
     assert told == 8
 
 
-def test_whatever_changes_something_takes_a_key(document: JsonObject) -> None:
+def test_every_changing_operation_takes_an_idempotency_key(document: JsonObject) -> None:
     for method, path, about in operations(document):
         names = [parameter["name"] for parameter in about.get("parameters", ())]
         assert ("Idempotency-Key" in names) == (method in CHANGES), (method, path)
@@ -74,21 +74,21 @@ def test_whatever_changes_something_takes_a_key(document: JsonObject) -> None:
             assert "`Idempotency-Key` is empty" in about["responses"]["400"]["description"], path
 
 
-def test_every_reference_leads_somewhere(document: JsonObject) -> None:
+def test_every_schema_reference_exists(document: JsonObject) -> None:
     schemas = document["components"]["schemas"]
     named = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert named <= schemas.keys()
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_an_example_is_what_the_record_takes(name: str) -> None:
+def test_examples_validate_as_their_records(name: str) -> None:
     record = Event if name == "Event" else getattr(agiraph.http.api, name)
     for example in EXAMPLES[name]:
         told = record.model_validate(example).model_dump(mode="json", by_alias=True)
         assert {key: told[key] for key in example} == example
 
 
-def test_every_request_that_must_hold_something_has_an_example() -> None:
+def test_every_request_with_required_fields_has_an_example() -> None:
     for name, record in vars(agiraph.http.api).items():
         if not (inspect.isclass(record) and issubclass(record, agiraph.http.api.ApiRequest)):
             continue

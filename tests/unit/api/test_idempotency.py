@@ -120,7 +120,7 @@ async def test_without_a_key_and_for_reading_every_call_is_carried_out(
     assert (await call(once, method="GET", header=b""))[1] == b"5"
 
 
-async def test_a_token_that_only_reads_leaves_no_key_in_the_store(
+async def test_read_only_token_leaves_no_key_in_the_store(
     once: IdempotencyMiddleware, keys: IdempotencyStore
 ) -> None:
     answers = [(await call(once, caller=Principal("ci", "read")))[1] for _ in range(2)]

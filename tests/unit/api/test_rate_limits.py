@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from agiraph.api.auth.rate_limits import MOST_BUCKETS, RateLimiter
 
 
-def test_a_burst_goes_through_and_then_so_many_a_second() -> None:
+def test_burst_is_allowed_and_then_limited_to_the_rate() -> None:
     rates = RateLimiter()
     assert [rates.wait_of("a", 0.0, 2, 3) for _ in range(4)] == [0, 0, 0, 0.5]
     assert rates.wait_of("b", 0.0, 2, 3) == 0

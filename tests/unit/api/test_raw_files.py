@@ -53,7 +53,7 @@ def ask(root: Path, path: str = "digits.txt", **headers: str) -> tuple[int, dict
     return served(raw_file(root, path, Headers(named)))
 
 
-def test_a_whole_file_comes_with_what_names_its_state(root: Path) -> None:
+def test_whole_file_is_served_with_its_etag(root: Path) -> None:
     status, headers, body = ask(root)
     assert (status, body) == (200, DATA)
     assert headers["content-length"] == "10"
@@ -106,12 +106,12 @@ def test_an_empty_file_has_no_range(root: Path) -> None:
     assert ask(root, "empty.txt", range="bytes=0-")[0] == 416
 
 
-def test_of_head_only_the_headers_come(root: Path) -> None:
+def test_head_request_returns_only_headers(root: Path) -> None:
     status, headers, body = served(raw_file(root, "digits.txt", Headers({}), is_head=True))
     assert (status, headers["content-length"], body) == (200, "10", b"")
 
 
-def test_what_a_browser_would_run_is_saved_in_a_sandbox(root: Path) -> None:
+def test_active_content_is_served_as_a_sandboxed_attachment(root: Path) -> None:
     _, headers, _ = ask(root, "page.html")
     assert headers["content-disposition"] == "attachment; filename*=UTF-8''page.html"
     assert "sandbox" in headers["content-security-policy"]
@@ -139,7 +139,7 @@ def test_the_type_follows_from_the_name(name: str, media_type: str, is_attachmen
     ("path", "status"),
     [("folder", 409), ("way out", 403), ("../x", 403), ("/etc/passwd", 403), ("nothing", 404)],
 )
-def test_what_is_no_file_of_the_run_is_refused(root: Path, path: str, status: int) -> None:
+def test_path_outside_the_files_of_the_run_is_refused(root: Path, path: str, status: int) -> None:
     with pytest.raises(ApiError) as error:
         raw_file(root, path, Headers({}))
     assert error.value.status == status

@@ -37,7 +37,7 @@ def test_markdown_becomes_html() -> None:
         assert piece in html
 
 
-def test_other_text_is_shown_as_it_stands() -> None:
+def test_other_text_is_shown_verbatim() -> None:
     assert rendered("a.py", "if a < b:\n") == "<pre>if a &lt; b:\n</pre>\n"
 
 

@@ -77,7 +77,7 @@ def test_a_route_without_a_scope_is_refused_when_the_application_is_built() -> N
         (WEBSOCKET, "/answer/x", False),
     ],
 )
-def test_only_what_carries_its_own_proof_is_open(method: str, path: str, is_so: bool) -> None:
+def test_only_self_authenticating_routes_are_open(method: str, path: str, is_so: bool) -> None:
     assert is_open(method, path) == is_so
 
 

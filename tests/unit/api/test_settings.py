@@ -60,7 +60,7 @@ def rows(view: SettingsContentView) -> dict[str, tuple[object, str, object]]:
     return {".".join(r.key): (r.value, r.source, r.after_restart) for r in view.settings}
 
 
-def test_every_file_is_listed_also_one_that_is_not_there(client: Client) -> None:
+def test_every_settings_file_is_listed_even_if_absent(client: Client) -> None:
     found = {file.name: file for file in client.settings()}
     assert list(found) == [
         "agiraph.yaml", "approvals.yaml", "providers.yaml", "prices.yaml", "agents.yaml",
@@ -73,9 +73,7 @@ def test_every_file_is_listed_also_one_that_is_not_there(client: Client) -> None
         assert client.settings_file(name).shape["type"] == "object"
 
 
-def test_a_setting_says_its_value_its_default_and_where_it_comes_from(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_setting_shows_value_default_and_source(gateway_home: GatewayHome, client: Client) -> None:
     own(gateway_home)
     view = client.settings_file("agiraph.yaml")
     told = rows(view)
@@ -87,7 +85,7 @@ def test_a_setting_says_its_value_its_default_and_where_it_comes_from(
     assert view.sections["budgets"].startswith("default limits of spending")
 
 
-def test_of_the_tables_each_name_is_told(gateway_home: GatewayHome, client: Client) -> None:
+def test_tables_list_each_name(gateway_home: GatewayHome, client: Client) -> None:
     (gateway_home.home.path / "prices.yaml").write_text(
         "anthropic/claude-opus-5: {input: 4, output: 9}\n"
     )
@@ -124,9 +122,7 @@ def test_no_secret_is_shown(gateway_home: GatewayHome, client: Client) -> None:
     assert "${API}" in view.text
 
 
-def test_a_text_that_comes_back_keeps_what_is_hidden(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_saved_text_keeps_hidden_secrets(gateway_home: GatewayHome, client: Client) -> None:
     file = own(gateway_home)
     text = client.settings_file("agiraph.yaml").text.replace("8   # a big", "6   # a big")
     assert "supervisor starts again" in save(client, EditSettingsRequest(text=text))
@@ -177,7 +173,7 @@ def test_a_check_shows_the_difference_and_writes_nothing(
         ("agents.yaml", "mine:\n  command: []\n", 2, "mine.command: must have at least 1 entry"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
+def test_error_names_its_line_and_nothing_is_written(
     gateway_home: GatewayHome, client: Client, file: str, text: str, line: int, detail: str
 ) -> None:
     edit = EditSettingsRequest(text=text)
@@ -236,7 +232,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(
     assert nobody.status == 412
 
 
-def test_what_was_done_already_is_no_conflict(gateway_home: GatewayHome, client: Client) -> None:
+def test_repeated_change_is_not_a_conflict(gateway_home: GatewayHome, client: Client) -> None:
     own(gateway_home)
     etag = etag_of(client)
     for _ in range(2):
@@ -244,16 +240,14 @@ def test_what_was_done_already_is_no_conflict(gateway_home: GatewayHome, client:
     assert rows(client.settings_file("agiraph.yaml"))["run.max_nodes"][2] == 9
 
 
-def test_changes_are_made_in_a_text_that_comes_with_them(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_changes_apply_to_the_submitted_text(gateway_home: GatewayHome, client: Client) -> None:
     own(gateway_home)
     edit = value("run.max_nodes", 9).model_copy(update={"text": "run:  # new\n  max_depth: 3\n"})
     found = client.check_settings("agiraph.yaml", edit)
     assert found.text == "run:  # new\n  max_depth: 3\n  max_nodes: 9\n"
 
 
-def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
+def test_new_file_is_private_and_existing_file_keeps_its_mode(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     save(client, EditSettingsRequest(text="rules:\n  - {action: ask}"), "approvals.yaml")
@@ -265,7 +259,7 @@ def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
     assert file.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_link_is_left_alone(gateway_home: GatewayHome, client: Client, tmp_path: Path) -> None:
+def test_link_is_not_overwritten(gateway_home: GatewayHome, client: Client, tmp_path: Path) -> None:
     target = tmp_path / "dotfiles.yaml"
     target.write_text("run: {}\n")
     gateway_home.home.config.symlink_to(target)
@@ -281,12 +275,12 @@ def test_other_files_are_not_settings(client: Client) -> None:
         assert refused(client.settings_file, name).status == 404
 
 
-def test_what_is_no_change_at_all_is_refused(client: Client) -> None:
+def test_empty_edit_is_refused(client: Client) -> None:
     error = refused(client.check_settings, "agiraph.yaml", EditSettingsRequest())
     assert (error.status, error.detail) == (422, "name the text or changes")
 
 
-def test_the_doctor_says_what_the_command_does(gateway_home: GatewayHome) -> None:
+def test_doctor_endpoint_reports_the_checks_of_the_command(gateway_home: GatewayHome) -> None:
     with gateway_home.client() as client:
         first, again = client.doctor(), client.doctor()
         assert [check.name for check in first.checks][:3] == ["python", "packages", "extras"]

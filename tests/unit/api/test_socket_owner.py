@@ -25,5 +25,5 @@ def test_the_owner_of_a_connection_on_this_machine_is_found(
             assert owner_of(place, (host, 1)) is None
 
 
-def test_a_name_that_is_no_address_has_no_owner() -> None:
+def test_invalid_address_has_no_owner() -> None:
     assert owner_of(("testclient", 50_000), ("testserver", 80)) is None

@@ -66,7 +66,7 @@ def session(gateway_home: GatewayHome, agent: str) -> Agent:
     return found
 
 
-def test_a_session_is_that_of_the_token_that_began_it(
+def test_session_belongs_to_the_token_that_started_it(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     mine = client.create_agent(CreateAgentRequest(goal="Mine", name="mine", team=RoleTeamRequest()))
@@ -164,7 +164,7 @@ def test_the_text_of_a_wrong_team_is_refused_at_its_line(client: Client) -> None
     assert refused(client.save_settings, "agents.yaml", edit, etag="absent").status == 422
 
 
-def test_what_an_earlier_run_has_said_is_told_by_its_board(
+def test_turns_of_an_earlier_run_come_from_its_board(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     agent = client.create_agent(

@@ -53,7 +53,7 @@ def test_each_path_of_the_router_is_answered_with_the_page(client: TestClient) -
         assert "csp-nonce" in client.get(f"/ui/{path}").text, path
 
 
-def test_what_was_built_is_kept_for_ever_in_the_smallest_encoding(client: TestClient) -> None:
+def test_built_assets_are_immutable_and_use_the_smallest_encoding(client: TestClient) -> None:
     accepted = {
         "gzip, deflate, br": ("br", "br"),
         "gzip": ("gz", "gzip"),
@@ -75,7 +75,7 @@ def test_what_was_built_is_kept_for_ever_in_the_smallest_encoding(client: TestCl
     )
 
 
-def test_every_answer_tells_the_browser_to_trust_nothing(client: TestClient) -> None:
+def test_every_response_has_security_headers(client: TestClient) -> None:
     for path in ("/", "/ui", "/ui/", "/ui/icon.svg", "/ui/assets/gone.js"):
         answer = client.get(path)
         assert answer.headers["x-content-type-options"] == "nosniff", path
@@ -84,7 +84,7 @@ def test_every_answer_tells_the_browser_to_trust_nothing(client: TestClient) -> 
         assert "camera=()" in answer.headers["permissions-policy"]
 
 
-def test_an_asset_that_is_not_there_is_not_the_page(client: TestClient) -> None:
+def test_missing_asset_is_not_answered_with_the_page(client: TestClient) -> None:
     for path in ("gone.js", "", "odd.bin", "m-Ab_1.js.br", "m-Ab_1.js/x.js"):
         answer = client.get(f"/ui/assets/{path}")
         assert (answer.status_code, "csp-nonce" in answer.text) == (404, False), path
@@ -106,7 +106,7 @@ def test_an_asset_that_is_not_there_is_not_the_page(client: TestClient) -> None:
         "assets/" + "a" * 5000 + ".js",
     ],
 )
-def test_no_path_leads_out_of_the_bundle(folder: Path, path: str) -> None:
+def test_path_cannot_leave_the_bundle(folder: Path, path: str) -> None:
     answer = UiBundle(folder).answer(unquote(path), [])
     assert "neighbour" not in bytes(answer.body).decode()
     assert answer.status_code in (200, 404)

@@ -49,11 +49,11 @@ class Team:
         return [(one.node, one.start, one.end) for one in found]
 
 
-def test_a_run_without_nodes_is_its_coordinators() -> None:
+def test_path_of_a_run_without_nodes_is_the_coordinator() -> None:
     assert Team().path() == [(LEAD, 0.0, 100.0)]
 
 
-def test_a_wait_for_the_person_is_no_work() -> None:
+def test_wait_for_the_human_is_a_separate_part() -> None:
     stretch = CriticalStretch(None, 0.0, 100.0)
     parts = divided(
         stretch, [("paused", 85.0, 120.0), ("human", 10.0, 80.0), ("human", 20.0, 30.0)]
@@ -67,7 +67,7 @@ def test_a_wait_for_the_person_is_no_work() -> None:
     assert list(divided(stretch, [])) == [stretch]
 
 
-def test_of_two_at_once_the_later_one_counts_and_its_dependencies_before_it() -> None:
+def test_path_follows_the_node_that_ended_later_and_its_dependencies() -> None:
     team = Team()
     team.node("facts", (5.0, 10.0, 40.0))
     team.node("quick", (5.0, 10.0, 20.0))
@@ -97,7 +97,7 @@ def test_a_node_that_waits_for_its_sub_node_or_for_its_worker_hands_the_path_ove
     ]
 
 
-def test_what_goes_on_now_is_the_end_of_the_path() -> None:
+def test_path_ends_with_the_running_node() -> None:
     team = Team()
     team.node("one", (0.0, 10.0, None))
     team.node("two", (0.0, 20.0, None))
@@ -116,7 +116,7 @@ def test_what_goes_on_now_is_the_end_of_the_path() -> None:
         max_size=9,
     )
 )
-def test_it_covers_the_run_whatever_the_times_are(
+def test_path_covers_the_run_for_any_node_times(
     nodes: list[tuple[list[float], list[int], int, int]],
 ) -> None:
     team = Team()

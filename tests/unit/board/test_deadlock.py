@@ -21,7 +21,7 @@ def crossed() -> BoardDriver:
     return driver
 
 
-def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
+def test_two_workers_that_wait_for_each_other_are_a_deadlock() -> None:
     driver = crossed()
     assert find_deadlocks(driver.board) == (), "ben is still at work"
     driver.do(BlockNode("right", ("for-ada",)))
@@ -37,7 +37,7 @@ def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
     assert end_of_plan(driver.board) == StopRun("failed", f"deadlock: {found.text}")
 
 
-def test_a_cycle_that_is_broken_is_none() -> None:
+def test_broken_cycle_is_not_a_deadlock() -> None:
     driver = crossed()
     driver.do(BlockNode("right", ("for-ada",)))
     driver.worker("cyd")
@@ -55,7 +55,7 @@ def test_full_team_whose_members_all_wait_is_a_deadlock() -> None:
     assert "'top' waits for 'part'" in found.text
 
 
-def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
+def test_wait_for_a_place_or_a_busy_worker_is_not_a_deadlock() -> None:
     driver = BoardDriver(max_workers=2)
     driver.busy("top", "ada")
     driver.busy("other", "ben")

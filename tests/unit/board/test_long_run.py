@@ -80,7 +80,7 @@ def test_a_run_of_fifty_stages_is_the_same_after_a_restart(tmp_path: Path) -> No
     run.store.close()
 
 
-def test_what_is_shown_of_a_big_board_is_bounded_and_says_what_it_leaves_out(
+def test_view_of_a_large_board_is_bounded_and_counts_the_omitted_nodes(
     tmp_path: Path,
 ) -> None:
     run = LongRun(tmp_path / "journal.jsonl")
@@ -98,7 +98,7 @@ def test_what_is_shown_of_a_big_board_is_bounded_and_says_what_it_leaves_out(
     run.store.close()
 
 
-def test_the_store_hands_its_events_over_also_those_behind_a_snapshot(tmp_path: Path) -> None:
+def test_store_returns_events_from_before_its_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     run = LongRun(path)
     for number in range(STAGES):

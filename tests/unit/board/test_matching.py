@@ -19,7 +19,7 @@ def spec(name: str = "build", **asked: object) -> NodeSpec:
     return NodeSpec.model_validate({"task": "Build it.", "name": name, **asked})
 
 
-def test_a_worker_with_what_the_node_asks_for_is_hired_for_it() -> None:
+def test_worker_is_hired_with_the_requested_properties() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.do(CreateNode("a", spec("backend", type="autonomous", agent_command="claude-code")))
@@ -41,7 +41,7 @@ def held(board: Board) -> list[Any]:
     return [node for node in board.nodes.values() if node.assigned_worker]
 
 
-def test_the_model_of_the_run_is_that_of_workers_without_one_of_their_own() -> None:
+def test_worker_without_a_model_uses_the_model_of_the_run() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.do(CreateNode("a", spec(model="c/d")))
@@ -52,7 +52,7 @@ def test_the_model_of_the_run_is_that_of_workers_without_one_of_their_own() -> N
 @pytest.mark.parametrize(
     "asked", [{"model": "x/y"}, {"agent_command": "codex"}, {"mode": "single_inference"}]
 )
-def test_a_worker_is_not_given_what_it_cannot_do(asked: dict[str, str]) -> None:
+def test_node_is_not_assigned_to_an_unsuitable_worker(asked: dict[str, str]) -> None:
     driver = BoardDriver()
     driver.worker("ada")
     with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
@@ -96,13 +96,13 @@ def test_node_without_a_suitable_worker_in_a_full_team_fails_with_the_reason(
         (CreateNode("c", spec(agent_command="gemini")), ("gemini",)),
     ],
 )
-def test_the_agents_that_a_command_hires_are_known_before_it_is_carried_out(
+def test_external_agents_of_a_command_are_known_before_it_runs(
     command: Command, hired: tuple[str, ...]
 ) -> None:
     assert tuple(asked.command for asked in agents_hired(command)) == hired
 
 
-def test_a_nodes_own_bounds_hold_instead_of_its_stages() -> None:
+def test_limits_of_a_node_override_those_of_its_stage() -> None:
     driver = BoardDriver(
         contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60)
     )
@@ -138,13 +138,13 @@ def test_labels_are_few_and_short(labels: list[str], why: str) -> None:
         spec(labels=labels)
 
 
-def test_labels_stand_on_the_node_each_once() -> None:
+def test_labels_of_a_node_are_unique() -> None:
     driver = BoardDriver()
     driver.do(CreateNode("a", spec(labels='["backend", "p1", "backend"]')))
     assert driver.at("build").labels == ("backend", "p1")
 
 
-def test_a_role_gives_its_worker_and_its_node_what_is_theirs() -> None:
+def test_role_splits_its_fields_between_worker_and_node() -> None:
     role = RoleSpec(name="Ada", task="x", labels=("urgent",), tools=("bash",), can_lead=True)
     assert role.shared_with(WorkerSpec)["can_lead"]
     assert role.shared_with(NodeSpec)["labels"] == ("urgent",)

@@ -110,23 +110,21 @@ def test_a_run_moves_until_a_timer_or_trigger_is_due() -> None:
     assert found_on(both_wait(), next_due=10_000.0) is None
 
 
-def test_a_time_that_a_worker_has_asked_for_is_a_timer_and_the_default_is_none() -> None:
+def test_requested_time_is_a_timer_and_the_default_timeout_is_not() -> None:
     driver = both_wait()
     driver.do(UnblockNode("a"))
     driver.do(BlockNode("a", (), until=100.0, is_timer=True))
     assert found_on(driver) is None
 
 
-def test_a_node_that_is_moved_moves() -> None:
+def test_moved_node_prevents_a_standstill() -> None:
     driver = both_wait()
     driver.worker("cyd")
     driver.do(MoveNode("a", worker="cyd", cause="m"))
     assert found_on(driver) is None
 
 
-def test_a_run_without_open_nodes_or_between_two_cycles_or_at_its_end_does_not_stand_still() -> (
-    None
-):
+def test_run_without_open_nodes_or_between_cycles_is_not_at_a_standstill() -> None:
     driver = both_wait(mode="infinite")
     assert found_on(driver)
     driver.do(EndCycle("c", "notes", 100.0))
@@ -140,7 +138,7 @@ def test_a_run_without_open_nodes_or_between_two_cycles_or_at_its_end_does_not_s
     assert found_on(driver) is None
 
 
-def test_what_cannot_begin_is_named_with_what_it_waits_for() -> None:
+def test_pending_nodes_are_listed_with_their_obstacle() -> None:
     driver = both_wait(max_workers=2)
     driver.node("after", "a")
     driver.node("kept", worker="bob")
@@ -176,7 +174,7 @@ def test_the_coordinator_is_notified_twice_and_then_the_run_fails() -> None:
     assert driver.board.standstill is None
 
 
-def test_a_coordinator_that_acts_is_notified_anew_when_the_run_stands_still_again() -> None:
+def test_standstill_notices_restart_after_the_coordinator_acted() -> None:
     driver = both_wait()
     for _ in range(5):
         react(driver, standstill_of(driver))
@@ -188,7 +186,7 @@ def test_a_coordinator_that_acts_is_notified_anew_when_the_run_stands_still_agai
     assert driver.board.standstill.notices == 1
 
 
-def test_a_notice_names_who_waits_and_what_can_be_done() -> None:
+def test_standstill_notice_names_waiting_entities_and_possible_actions() -> None:
     driver = both_wait()
     [event] = driver.events(*commands_after(driver.board, standstill_of(driver), is_led=True))
     told = notice(driver.board, event, ())
@@ -208,13 +206,13 @@ def test_a_coordinator_that_waits_for_the_human_is_given_no_notice_and_the_run_l
     assert react(driver, standstill_of(driver)) == [NoteStandstill], "the human has answered"
 
 
-def test_without_a_model_that_leads_a_wait_for_a_message_ends() -> None:
+def test_run_without_a_leading_model_ends_waits_for_messages() -> None:
     driver = both_wait()
     assert react(driver, standstill_of(driver), is_led=False) == [UnblockNode, UnblockNode]
     assert {driver.at(name).status for name in ("a", "b")} == {"running"}
 
 
-def test_without_a_model_that_leads_what_cannot_begin_fails() -> None:
+def test_run_without_a_leading_model_fails_nodes_that_cannot_start() -> None:
     driver = BoardDriver(max_workers=1)
     driver.busy("top", "ada")
     driver.node("part", parent="top")

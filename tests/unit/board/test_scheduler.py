@@ -13,14 +13,14 @@ def given(driver: BoardDriver) -> dict[str, str]:
     }
 
 
-def test_a_quiet_board_asks_for_nothing() -> None:
+def test_idle_board_needs_no_commands() -> None:
     driver = BoardDriver()
     assert driver.plan() == ()
     driver.worker("ada")
     assert driver.plan() == ()
 
 
-def test_a_ready_node_goes_to_an_idle_worker() -> None:
+def test_ready_node_is_assigned_to_an_idle_worker() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.node("one")
@@ -49,7 +49,7 @@ def test_only_the_named_worker_gets_its_node() -> None:
     assert given(driver) == {"any": "ada", "bens": "ben"}
 
 
-def test_a_worker_that_a_later_node_waits_for_is_left_free() -> None:
+def test_worker_named_by_a_later_node_stays_free() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.worker("writer")

@@ -26,7 +26,7 @@ def after(*changes: tuple[Way, str, JsonValue], by: str = "ada") -> SharedValues
     return shared
 
 
-def test_it_says_who_wrote_what_when() -> None:
+def test_shared_value_shows_author_version_and_time() -> None:
     shared = after(("write", "plan", {"step": 1}), ("append", "found", "x"), ("write", "plan", 2))
     assert shared.find("plan").shown() == {
         "key": "plan",
@@ -41,7 +41,7 @@ def test_it_says_who_wrote_what_when() -> None:
     ]
 
 
-def test_an_unknown_key_is_told_with_the_known_ones() -> None:
+def test_unknown_shared_key_is_refused_with_the_known_keys() -> None:
     with pytest.raises(InvalidInput, match=r"unknown shared key 'paln', did you mean 'plan'"):
         after(("write", "plan", 1)).find("paln")
 
@@ -60,11 +60,11 @@ def test_an_unknown_key_is_told_with_the_known_ones() -> None:
         ([("write", "a", "x" * 30), ("write", "b", "x" * 30)], r"64 bytes, more than 50"),
     ],
 )
-def test_what_cannot_be_is_refused(changes: list[tuple[Way, str, JsonValue]], told: str) -> None:
+def test_invalid_change_is_refused(changes: list[tuple[Way, str, JsonValue]], told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         after(*changes)
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_value_that_is_not_json_is_refused() -> None:
     with pytest.raises(InvalidInput, match="not JSON"):
         as_text(float("nan"))

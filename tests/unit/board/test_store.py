@@ -41,7 +41,7 @@ def hire(store: BoardStore) -> None:
     store.execute(CreateNode("c", NodeSpec(task="x", worker="ada")), 3.0)
 
 
-def test_a_board_is_read_back_as_it_was(path: Path) -> None:
+def test_board_is_read_back_unchanged(path: Path) -> None:
     with closing(begun(path)) as store:
         hire(store)
         assert read_board(path) == store.board
@@ -50,7 +50,7 @@ def test_a_board_is_read_back_as_it_was(path: Path) -> None:
         assert again.execute(CreateNode("c", NodeSpec(task="x")), 4.0) == ()
 
 
-def test_a_refused_command_leaves_no_trace(path: Path, store: BoardStore) -> None:
+def test_refused_command_writes_nothing(path: Path, store: BoardStore) -> None:
     before = path.read_bytes()
     with pytest.raises(InvalidInput):
         store.execute(CreateNode("c", NodeSpec(task=" ")), 2.0)
@@ -95,7 +95,7 @@ def test_a_record_that_cannot_have_been_is_named(path: Path, line: str) -> None:
         BoardStore(path)
 
 
-def test_a_board_goes_on_from_its_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_board_continues_from_its_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agiraph.storage.snapshot.FEWEST_RECORDS", 4)
     with closing(begun(path)) as store:
         hire(store)
@@ -109,7 +109,7 @@ def test_a_board_goes_on_from_its_snapshot(path: Path, monkeypatch: pytest.Monke
         again.execute(CreateNode("c9", NodeSpec(task="one more")), 4.0)
 
 
-def test_a_board_that_lost_its_end_leads_to_no_id_and_no_attempt_that_was_used(
+def test_board_with_a_lost_end_reuses_no_id_and_no_attempt(
     path: Path,
 ) -> None:
     with closing(begun(path)) as store:

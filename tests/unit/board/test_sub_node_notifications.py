@@ -39,7 +39,7 @@ def family() -> History:
     return driver
 
 
-def test_a_parent_at_work_is_told() -> None:
+def test_running_parent_is_notified() -> None:
     driver = family()
     driver.do(FailNode("one", None, "no"))
     assert node_to_notify(driver.board, driver.at("one")) == driver.at("top")
@@ -47,7 +47,7 @@ def test_a_parent_at_work_is_told() -> None:
     assert driver.words() == [("one", "top"), ("two", "top")]
 
 
-def test_a_parent_that_waits_for_others_too_is_told_and_the_last_is_its_waits_answer() -> None:
+def test_waiting_parent_is_notified_except_for_the_last_sub_node() -> None:
     driver = family()
     driver.do(BlockNode("top", ("one", "two")))
     driver.do(FailNode("one", None, "no"))
@@ -57,7 +57,7 @@ def test_a_parent_that_waits_for_others_too_is_told_and_the_last_is_its_waits_an
     assert driver.words() == [("one", "top")], "the same after a crash"
 
 
-def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
+def test_end_of_a_parent_notifies_once_for_all_its_sub_nodes() -> None:
     driver = family()
     driver.worker("ben")
     driver.run("one", "ben")
@@ -67,7 +67,7 @@ def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
     assert driver.words() == [("one", "top")]
 
 
-def test_who_has_ended_is_told_nothing() -> None:
+def test_ended_parent_is_not_notified() -> None:
     driver = family()
     driver.do(FailNode("one", None, "no"))
     driver.done("top")

@@ -160,7 +160,7 @@ async def test_a_call_is_answered_and_counted(ada: Endpoint) -> None:
     assert usage.total == got.response.usage
 
 
-async def test_text_streams_to_the_asker(ada: Endpoint, held: Held) -> None:
+async def test_text_is_streamed_to_the_caller(ada: Endpoint, held: Held) -> None:
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     delta = await ada.receive()
@@ -211,7 +211,7 @@ async def test_a_failure_has_its_kind_and_ends_nothing_else(
     await reply(ada, CALL, ModelAnswer)
 
 
-async def test_a_retry_is_reported_and_voids_what_had_streamed(
+async def test_retry_is_reported_and_discards_the_streamed_text(
     routed: RoutedBroker, ada: Endpoint
 ) -> None:
     async def break_off(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -331,7 +331,7 @@ async def test_the_same_call_asked_again_after_its_answer_is_not_paid_twice(
     assert len(routed.stub.requests) == 2, "another question is another call"
 
 
-async def test_a_call_whose_asker_does_not_come_back_is_dropped(
+async def test_call_of_a_caller_that_does_not_return_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker_module, "ORPHAN_SECONDS", 0.01)
@@ -376,7 +376,7 @@ async def test_models_are_listed_and_checked(routed: RoutedBroker, ada: Endpoint
         await reply(ada, CheckModel(model=model), Ok)
 
 
-async def test_out_of_budget_is_told_with_numbers(
+async def test_out_of_budget_names_the_amounts(
     routed: RoutedBroker, ada: Endpoint, tmp_path: Path
 ) -> None:
     begin_run(tmp_path, budget_usd=0.0001)
@@ -391,7 +391,7 @@ async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
     await reply(ada, CheckModel(model=MODEL), Ok)
 
 
-async def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
+async def test_closing_drops_calls_and_closes_connections(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as routed:
         ada = await routed.join()
         await ada.ask(BROKER, CALL)

@@ -41,19 +41,19 @@ async def test_an_answer_is_priced_and_written_down(calls_of: CallsOf) -> None:
     assert calls.ledger.by_entity("run-1") == {"shop-1/ada": response.usage}
 
 
-async def test_the_services_own_cost_goes_before_our_table(calls_of: CallsOf) -> None:
+async def test_cost_reported_by_the_service_overrides_the_price_table(calls_of: CallsOf) -> None:
     usage = Usage(input_tokens=1, output_tokens=1, cost_usd=0.5)
     calls = calls_of(StubProvider(ModelResponse(text="x", usage=usage)))
     assert (await make(calls)).usage.cost_usd == 0.5
 
 
-async def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(calls_of: CallsOf) -> None:
+async def test_unknown_price_has_no_cost_and_a_local_model_is_free(calls_of: CallsOf) -> None:
     calls = calls_of(StubProvider(answer()), price=None)
     assert (await make(calls)).usage.cost_usd is None
     assert (await make(calls, ask(model="ollama/x"))).usage.cost_usd == 0
 
 
-async def test_what_may_succeed_later_is_tried_again(calls_of: CallsOf) -> None:
+async def test_temporary_failure_is_retried(calls_of: CallsOf) -> None:
     stub = StubProvider(BUSY, ProviderError("rate_limited", "slow", retry_after=0.1), answer())
     calls = calls_of(stub)
     retries: list[AttemptFailure] = []
@@ -66,7 +66,7 @@ async def test_what_may_succeed_later_is_tried_again(calls_of: CallsOf) -> None:
     assert second["wait_seconds"] > 0.05  # the rest of the requested wait
 
 
-async def test_the_last_failure_is_told(calls_of: CallsOf) -> None:
+async def test_last_failure_is_raised(calls_of: CallsOf) -> None:
     stub = StubProvider(BUSY)
     calls = calls_of(stub, quick_config(attempts=3))
     with pytest.raises(ProviderError, match="busy"):
@@ -82,7 +82,7 @@ async def test_a_bad_key_is_not_tried_again(calls_of: CallsOf) -> None:
     assert len(stub.requests) == 1
 
 
-async def test_an_unknown_provider_is_told_with_the_known_ones(calls_of: CallsOf) -> None:
+async def test_unknown_provider_is_refused_with_the_known_names(calls_of: CallsOf) -> None:
     calls = calls_of(StubProvider(answer()))
     with pytest.raises(ProviderError, match="unknown provider 'nobody'") as caught:
         await make(calls, ask(model="nobody/x"))
@@ -97,7 +97,7 @@ async def test_a_model_that_does_not_end_has_failed(calls_of: CallsOf) -> None:
     assert caught.value.kind == "timed_out"
 
 
-async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(calls_of: CallsOf) -> None:
+async def test_cancelled_call_is_billed_for_its_streamed_text(calls_of: CallsOf) -> None:
     calls = calls_of(StubProvider(forever))
 
     heard = asyncio.Event()
@@ -114,7 +114,7 @@ async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(calls_of:
     assert usage.cost_usd is not None
 
 
-async def test_a_call_that_failed_before_it_streamed_costs_nothing(calls_of: CallsOf) -> None:
+async def test_call_that_failed_before_streaming_costs_nothing(calls_of: CallsOf) -> None:
     calls = calls_of(StubProvider(ProviderError("bad_request", "no")))
     with pytest.raises(ProviderError):
         await make(calls)

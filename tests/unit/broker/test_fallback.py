@@ -60,7 +60,7 @@ class FallbackCalls:
             self.told.append(failure)
 
 
-async def test_another_model_answers_and_says_in_whose_place(ledger: UsageLedger) -> None:
+async def test_fallback_model_answers_and_names_the_wanted_model(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer("hello"))
     fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
     response = await fallback.make()
@@ -72,7 +72,7 @@ async def test_another_model_answers_and_says_in_whose_place(ledger: UsageLedger
 
 
 @pytest.mark.parametrize("kind", ["bad_request", "internal"])
-async def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
+async def test_invalid_call_is_not_sent_to_a_fallback(
     ledger: UsageLedger, kind: FailureKind
 ) -> None:
     first, second = StubProvider(ProviderError(kind, "no")), StubProvider(answer())
@@ -90,7 +90,7 @@ async def test_a_missing_key_and_an_empty_account_are_passed_over(ledger: UsageL
     assert [h.kind for h in fallback.told] == ["no_credit", "bad_key"]
 
 
-async def test_if_none_can_answer_all_failures_are_reported(
+async def test_all_failures_are_reported_if_no_fallback_answers(
     ledger: UsageLedger,
 ) -> None:
     fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
@@ -99,7 +99,7 @@ async def test_if_none_can_answer_all_failures_are_reported(
     assert it.value.kind == "overloaded"
 
 
-async def test_too_long_goes_to_a_larger_window_and_is_remembered(ledger: UsageLedger) -> None:
+async def test_too_long_conversation_uses_a_larger_window_from_then_on(ledger: UsageLedger) -> None:
     first = StubProvider(ProviderError("context_too_long", "too long"))
     second = StubProvider(answer())
     config = with_chain(model=[LOCAL, OTHER])
@@ -147,20 +147,20 @@ async def test_a_budget_bounds_the_fallback_too(ledger: UsageLedger) -> None:
     assert second.requests == []
 
 
-def test_a_chain_is_that_of_the_model_and_then_that_of_the_role() -> None:
+def test_chain_of_the_model_precedes_the_chain_of_the_role() -> None:
     fallbacks = {MODEL: (OTHER, LOCAL), "worker": (LOCAL, "groq/x"), "coordinator": (MODEL,)}
     assert chain_of(fallbacks, MODEL, "shop-1/ada") == (OTHER, LOCAL, "groq/x")
     assert chain_of(fallbacks, MODEL, "shop-1/coordinator") == (OTHER, LOCAL)
     assert chain_of(fallbacks, "other/y", "shop-1/coordinator") == (MODEL,)
 
 
-def test_a_chain_of_what_cannot_be_is_refused_at_the_start(ledger: UsageLedger) -> None:
+def test_chain_with_an_unknown_key_is_refused_at_the_start(ledger: UsageLedger) -> None:
     config = with_chain(leader=[OTHER])
     with pytest.raises(InvalidInput, match=r"models\.fallbacks\.leader.*coordinator or worker"):
         FallbackCalls(ledger, config, anthropic=StubProvider(BUSY))
 
 
-def test_a_refusal_by_rule_never_leaves() -> None:
+def test_refused_call_is_not_passed_to_a_fallback() -> None:
     kinds: list[FailureKind] = ["bad_request", "internal", "out_of_budget"]
     assert not any(is_handed_on(kind, 10, 100) for kind in kinds)
     assert not is_handed_on("context_too_long", 100, 100)

@@ -31,7 +31,7 @@ GRANT = ProxyGrant(
         ("gemma3", "text:ollama/gemma3"),
     ],
 )
-def test_a_name_is_one_that_was_granted_or_an_alias(asked: str, got: str) -> None:
+def test_only_granted_names_and_aliases_are_accepted(asked: str, got: str) -> None:
     assert model_for(asked, GRANT, load_presets()) == got
 
 

@@ -26,7 +26,7 @@ async def opened(queue: ProviderQueue) -> None:
         await fail(queue, queue.entry(may_leave=False))
 
 
-async def test_who_has_elsewhere_to_go_does_not_wait_for_a_service_in_trouble() -> None:
+async def test_call_with_a_fallback_does_not_wait_for_an_open_breaker() -> None:
     queue = queue_of(breaker_seconds=60)
     await opened(queue)
     with pytest.raises(ProviderError, match="busy"):
@@ -34,7 +34,7 @@ async def test_who_has_elsewhere_to_go_does_not_wait_for_a_service_in_trouble() 
             raise AssertionError("nobody calls while it is open")
 
 
-async def test_one_call_tries_the_service_and_the_others_share_what_became_of_it() -> None:
+async def test_one_call_probes_the_service_and_the_others_share_its_result() -> None:
     queue, tried = queue_of(breaker_seconds=0.01), 0
     await opened(queue)
 
@@ -54,7 +54,7 @@ async def test_one_call_tries_the_service_and_the_others_share_what_became_of_it
     assert tried == 1
 
 
-async def test_whoever_came_first_goes_first_also_after_a_refusal() -> None:
+async def test_calls_run_in_order_of_arrival_even_after_a_refusal() -> None:
     queue = queue_of(concurrent_calls=1)
     tickets = [queue.entry(may_leave=False) for _ in range(5)]
     await fail(queue, tickets[0], "rate_limited")
@@ -72,7 +72,7 @@ async def test_whoever_came_first_goes_first_also_after_a_refusal() -> None:
     assert went == sorted(went)
 
 
-async def test_a_waiter_that_is_cancelled_leaves_its_place_to_others() -> None:
+async def test_cancelled_waiter_frees_its_place() -> None:
     queue = queue_of(concurrent_calls=1)
     let_go = asyncio.Event()
 
@@ -92,7 +92,7 @@ async def test_a_waiter_that_is_cancelled_leaves_its_place_to_others() -> None:
 
 
 @pytest.mark.parametrize("kind", ["overloaded", "rate_limited"])
-async def test_a_wish_that_no_call_can_grant_holds_no_other_call(kind: FailureKind) -> None:
+async def test_too_long_retry_after_does_not_delay_other_calls(kind: FailureKind) -> None:
     queue = queue_of(timeout_seconds=25)
     with pytest.raises(ProviderError):
         async with queue.slot(queue.entry(may_leave=False)):
@@ -102,7 +102,7 @@ async def test_a_wish_that_no_call_can_grant_holds_no_other_call(kind: FailureKi
     assert queue.concurrency.rests_until - SystemClock().monotonic() < 10
 
 
-async def test_a_wish_that_calls_can_grant_pauses_all_of_them() -> None:
+async def test_acceptable_retry_after_pauses_all_calls() -> None:
     queue = queue_of(timeout_seconds=25)
     with pytest.raises(ProviderError):
         async with queue.slot(queue.entry(may_leave=False)):
@@ -110,7 +110,7 @@ async def test_a_wish_that_calls_can_grant_pauses_all_of_them() -> None:
     assert queue.concurrency.rests_until - SystemClock().monotonic() > 15
 
 
-async def test_a_call_that_waits_for_a_pause_is_told_until_when_and_why() -> None:
+async def test_call_that_waits_for_a_pause_is_notified_of_its_end_and_cause() -> None:
     queue = queue_of(first_delay_seconds=0.001)
     told: list[tuple[float, str]] = []
     with pytest.raises(ProviderError):
@@ -131,7 +131,7 @@ async def test_a_call_that_waits_for_a_pause_is_told_until_when_and_why() -> Non
         task.cancel()
 
 
-async def test_calls_that_wait_are_told_when_the_breaker_opens() -> None:
+async def test_waiting_calls_are_notified_when_the_breaker_opens() -> None:
     queue, told = queue_of(concurrent_calls=1, breaker_seconds=60, breaker_failures=1), list[str]()
     entry = queue.entry(may_leave=False, on_pause=lambda seconds, cause: told.append(str(cause)))
     failing = queue.slot(queue.entry(may_leave=False))

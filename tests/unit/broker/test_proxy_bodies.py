@@ -14,7 +14,7 @@ from agiraph.core.errors import InvalidInput
 WITHIN_SECONDS = 90.0
 
 
-async def test_other_calls_continue_while_a_large_body_is_judged() -> None:
+async def test_other_calls_continue_while_a_large_body_is_checked() -> None:
     with ThreadPoolExecutor(1) as judging:
         proxy: Any = SimpleNamespace(_judging=judging)
         served = threading.Event()
@@ -23,7 +23,7 @@ async def test_other_calls_continue_while_a_large_body_is_judged() -> None:
         assert await LlmProxy.aside(proxy, size, lambda: served.wait(WITHIN_SECONDS))
 
 
-async def test_a_small_body_is_judged_at_once_and_a_refusal_is_raised() -> None:
+async def test_small_body_is_checked_at_once_and_a_refusal_is_raised() -> None:
     def refuse() -> None:
         raise InvalidInput("n: not forwarded")
 

@@ -76,7 +76,7 @@ async def test_an_answer_is_as_long_as_the_budgets_pay_for(
     assert await granted(of_all(*states), request(None, wanted), price) == answer
 
 
-async def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
+async def test_too_little_money_is_out_of_budget_and_names_the_rest() -> None:
     with pytest.raises(ProviderError, match=r"\$0\.9990 of the \$1\.00 of this run") as caught:
         await granted(of_run(lambda: 0.999), request(1.0))
     assert caught.value.kind == "out_of_budget"
@@ -88,7 +88,7 @@ async def test_a_budget_without_a_price_is_refused() -> None:
     assert caught.value.kind == "bad_request"
 
 
-async def test_a_call_waits_for_the_money_that_another_holds() -> None:
+async def test_call_waits_for_money_reserved_by_another_call() -> None:
     spent = 0.0
     budgets = of_run(lambda: spent)
     wanted = request(cost_of(request(0.0), 8192) * 1.5)
@@ -121,7 +121,7 @@ async def test_a_cancelled_call_gives_its_money_back() -> None:
 
 
 @given(st.floats(0, 100), st.floats(0, 100), st.integers(1, 100_000))
-def test_what_is_granted_is_paid_for(money: float, input_cost: float, wanted: int) -> None:
+def test_granted_tokens_are_affordable(money: float, input_cost: float, wanted: int) -> None:
     tokens = affordable_tokens(money, input_cost, PRICE, wanted)
     assert 0 <= tokens <= wanted
     assert tokens == 0 or input_cost + tokens * 10 / MILLION <= money * (1 + 1e-9)

@@ -19,7 +19,7 @@ from agiraph.messages.model import StreamDelta
 SHOP, FARM = AgentId("shop-1"), AgentId("farm-2")
 
 
-async def test_text_is_gathered_and_what_waits_at_the_end_is_not_sent() -> None:
+async def test_text_is_buffered_and_the_rest_at_the_end_is_not_sent() -> None:
     sent: list[TextDelta] = []
     deltas = DeltaBuffer(sent.append)
     for piece in "abc":
@@ -27,7 +27,7 @@ async def test_text_is_gathered_and_what_waits_at_the_end_is_not_sent() -> None:
     assert (deltas.end(), deltas.end(), sent) == ("abc", "", [])
 
 
-async def test_text_is_sent_by_itself_after_a_moment() -> None:
+async def test_buffered_text_is_sent_after_a_delay() -> None:
     sent: asyncio.Queue[TextDelta] = asyncio.Queue()
     deltas = DeltaBuffer(sent.put_nowait)
     deltas.add("x")
@@ -37,7 +37,7 @@ async def test_text_is_sent_by_itself_after_a_moment() -> None:
     assert (deltas.end(), sent.empty()) == ("", True)
 
 
-async def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
+async def test_restart_discards_sent_and_buffered_text() -> None:
     sent: asyncio.Queue[TextDelta] = asyncio.Queue()
     deltas = DeltaBuffer(sent.put_nowait)
     deltas.add("lost")
@@ -53,7 +53,7 @@ async def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
     assert (deltas.end(), sent.empty()) == ("whole", True)
 
 
-def test_a_console_is_subscribed_for_as_long_as_it_asks() -> None:
+def test_console_subscription_lasts_for_one_lease() -> None:
     subscribers = StreamSubscribers()
     assert subscribers.subscribe(SHOP, "console/1", 0.0)
     assert subscribers.subscribe(FARM, "console/2", 0.0)
@@ -73,7 +73,7 @@ def piece(
     return StreamDelta(entity=entity, call=call, text=text, **more)
 
 
-def test_each_piece_has_its_place_and_who_comes_late_gets_what_was_before() -> None:
+def test_each_delta_has_its_offset_and_late_subscribers_get_earlier_text() -> None:
     texts = StreamedTexts()
     assert [texts.place(piece(text)).at for text in ("ab", "", "cde", "f")] == [0, 2, 2, 5]
     texts.place(piece("other", call=b"2", entity="farm-2/bo"))
@@ -87,7 +87,7 @@ def test_each_piece_has_its_place_and_who_comes_late_gets_what_was_before() -> N
     assert texts.of(FARM) == []
 
 
-def test_what_is_kept_for_those_who_come_late_is_bounded() -> None:
+def test_text_kept_for_late_subscribers_is_bounded() -> None:
     texts = StreamedTexts()
     texts.place(piece("a" * KEPT_CHARACTERS))
     texts.place(piece("bc"))

@@ -35,7 +35,7 @@ class ArchivingClient(FakeClient):
         return DeletedView(id=AGENT, name="survey", taught=0 if forget else 2)
 
 
-def test_an_agent_is_put_away_listed_and_brought_back() -> None:
+def test_agent_is_archived_listed_and_restored() -> None:
     client = ArchivingClient()
     assert json_of(command(client, "archive", "survey", "--json"))["id"] == AGENT
     assert "survey" in command(client, "archive").output
@@ -52,13 +52,13 @@ def test_a_deletion_is_asked_about() -> None:
     assert client.did == [("archive", AGENT), ("delete", AGENT)]
 
 
-def test_what_is_deleted_is_named_in_full() -> None:
+def test_deletion_prompt_names_the_agent_in_full() -> None:
     asked = command(ArchivingClient(), "rm", "survey-2", stdin="n\n").stderr
     assert f"Delete 'survey-2' ({AGENT}-2)" in asked
     assert command(ArchivingClient(), "rm", "sur", "--yes").exit_code == 2
 
 
-def test_what_is_in_the_archive_already_is_deleted_from_there() -> None:
+def test_archived_agent_is_deleted_from_the_archive() -> None:
     client = ArchivingClient()
     client.is_away = True
     assert command(client, "rm", "survey", "--yes").exit_code == 0

@@ -41,7 +41,7 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
 
-def test_doctor_for_people_says_what_to_do(tmp_path: Path) -> None:
+def test_doctor_shows_advice_for_each_failure(tmp_path: Path) -> None:
     (tmp_path / "agiraph.yaml").write_text("run:\n  max_nodes: none\n")
     result = command(None, "doctor", "--home", str(tmp_path))
     assert result.exit_code == 1
@@ -55,7 +55,7 @@ def test_doctor_fits_eighty_columns(tmp_path: Path) -> None:
     assert not [line for line in lines if len(line) > 80 and " " in line[40:].strip()]
 
 
-def test_an_extra_is_told_from_what_is_always_required() -> None:
+def test_optional_packages_are_separated_from_required_ones() -> None:
     requirements = [
         "pyzmq<28,>=26",
         "click<9,>=8.1; extra == 'small'",
@@ -76,7 +76,7 @@ def test_every_package_that_is_required_is_looked_for(
     assert checks(tmp_path)["packages"].detail == "missing: no-such-package"
 
 
-def test_what_others_can_read_of_a_home_is_named(tmp_path: Path) -> None:
+def test_home_readable_by_other_users_is_named(tmp_path: Path) -> None:
     system = tmp_path / "system"
     system.mkdir(mode=0o755)
     check = checks(tmp_path)["privacy"]
@@ -85,7 +85,7 @@ def test_what_others_can_read_of_a_home_is_named(tmp_path: Path) -> None:
     assert checks(tmp_path)["privacy"].status == "ok"
 
 
-def test_what_services_would_not_open_in_an_agents_home_is_named(tmp_path: Path) -> None:
+def test_irregular_files_of_an_agents_home_are_named(tmp_path: Path) -> None:
     agent = Home(tmp_path).agent("survey-1")
     run = agent.run("r1")
     run.messages.mkdir(parents=True)
@@ -132,7 +132,7 @@ def test_what_services_would_not_open_in_an_agents_home_is_named(tmp_path: Path)
         ("", {"OPENAI_API_KEY": "sk-x"}, "models", "ok", ["openai (OPENAI_API_KEY is set)"]),
     ],
 )
-def test_what_the_settings_need_is_checked(
+def test_requirements_of_the_settings_are_checked(
     settings: str,
     environ: dict[str, str],
     name: str,
@@ -168,7 +168,7 @@ def test_external_agents_are_found_on_the_path_and_tried(tmp_path: Path) -> None
     assert check.advice == "set sandbox.mode to auto"
 
 
-def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -> None:
+def test_installed_agents_outside_the_rules_are_named(tmp_path: Path) -> None:
     for name in ("claude", "codex"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
@@ -224,7 +224,7 @@ def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert checks(tmp_path)["disk"].status == "fail"
 
 
-def test_config_show_is_the_defaults_with_ones_own_over_them(tmp_path: Path) -> None:
+def test_config_show_merges_own_settings_over_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "agiraph.yaml").write_text("run:\n  max_nodes: 7\n")
     more = tmp_path / "more.yaml"
     more.write_text("run:\n  max_concurrent: 2\n")
@@ -246,7 +246,7 @@ def test_config_schema_is_a_json_schema() -> None:
     assert "run" in schema["properties"]
 
 
-def test_a_mistake_in_approvals_is_named_with_its_line_and_what_was_possible(
+def test_error_in_approvals_names_its_line_and_the_possible_values(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "approvals.yaml").write_text("rules:\n  - {tool: bash, action: perhaps}\n")

@@ -66,7 +66,7 @@ def test_doctor_names_a_file_with_a_line_that_cannot_be_parsed(
     assert (check.status, str(path) in check.detail) == ("fail", True)
 
 
-def test_an_odd_file_is_reported_with_what_to_do() -> None:
+def test_irregular_file_is_reported_with_advice() -> None:
     error = UnsafeFile(21, "is a folder where a file belongs", "/home/token")
     assert error.with_advice() == (
         "/home/token is a folder where a file belongs: restore the file from a backup, or move it"

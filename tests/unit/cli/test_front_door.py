@@ -30,7 +30,7 @@ main()
     ],
     ids=" ".join,
 )
-def test_what_begins_at_the_front_door_hides_its_environment(
+def test_process_started_by_the_front_door_hides_its_environment(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     done = subprocess.run(

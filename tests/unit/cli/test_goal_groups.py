@@ -20,7 +20,9 @@ from tests.unit.cli.fakes import command
         (("team", "agentz"), "did you mean 'agents'?"),
     ],
 )
-def test_word_near_a_subcommand_is_refused(words: tuple[str, ...], suggested: str) -> None:
+def test_misspelled_subcommand_is_refused_with_a_suggestion(
+    words: tuple[str, ...], suggested: str
+) -> None:
     result = command(None, *words)
     assert result.exit_code == 2
     assert suggested in result.stderr

@@ -105,12 +105,12 @@ def test_an_invitation_is_one_line_to_copy() -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_word_is_named(words: tuple[str, ...], said: str) -> None:
+def test_unknown_value_is_named(words: tuple[str, ...], said: str) -> None:
     told = command(HostClient(), "host", *words)
     assert (told.exit_code, said in told.stderr) == (2, True), told.stderr
 
 
-def test_hosts_are_listed_with_what_they_have_and_run() -> None:
+def test_hosts_are_listed_with_their_facts_and_load() -> None:
     told = command(HostClient(), "host", "list").stdout
     for word in ("north", "ready, cordoned", "3", "8", "1.2", "9.0G/16.0G", "12 ms", "-0.2 s"):
         assert word in told
@@ -161,7 +161,7 @@ def test_only_a_home_with_hosts_shows_where_processes_run() -> None:
         ({"facts": FACTS.model_copy(update={"version": "9.9.1"})}, "north has Agiraph 9.9.1"),
     ],
 )
-def test_doctor_names_what_is_wrong_with_a_host(facts: dict[str, Any], said: str) -> None:
+def test_doctor_names_the_problem_of_a_host(facts: dict[str, Any], said: str) -> None:
     assert wrong_with(NORTH) == []
     (wrong,) = wrong_with(NORTH.model_copy(update=facts))
     assert wrong.startswith(said)

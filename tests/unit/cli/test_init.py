@@ -68,7 +68,7 @@ def test_a_model_server_that_answers_is_found_and_tried(
     assert (row["found"], row["about"]) == (True, "answers: fake")
 
 
-def test_a_model_that_does_not_answer_is_said_and_nothing_is_tried_unasked(
+def test_silent_model_is_reported_and_tried_only_on_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with FakeModelServer(lambda seen: say("never")) as server:
@@ -114,14 +114,14 @@ def test_a_model_that_cannot_be_called_is_wrong_usage(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_rest_of_the_settings_stays_as_it_is(tmp_path: Path, before: str, after: str) -> None:
+def test_other_settings_are_kept_unchanged(tmp_path: Path, before: str, after: str) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text(before)
     set_default(own, "a/b")
     assert own.read_text() == after
 
 
-def test_settings_keep_their_mode_and_new_ones_are_private(tmp_path: Path) -> None:
+def test_existing_settings_keep_their_mode_and_new_ones_are_private(tmp_path: Path) -> None:
     own = tmp_path / "home" / "agiraph.yaml"
     set_default(own, "a/b")
     assert own.stat().st_mode & 0o777 == 0o600

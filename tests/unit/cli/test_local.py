@@ -18,7 +18,7 @@ ERROR: No matching distribution found for xllamacpp>=2026.10,<2027
 """
 
 
-def test_without_an_index_it_says_what_failed_and_what_is_needed(
+def test_missing_package_index_is_reported_with_the_requirement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[list[str]] = []
@@ -37,7 +37,7 @@ def test_without_an_index_it_says_what_failed_and_what_is_needed(
     assert [words[:4] for words in asked] == [[sys.executable, "-m", "pip", "install"]]
 
 
-def test_without_pip_it_names_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pip_is_reported_with_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = command(FakeClient(), "local", "install")
     assert result.exit_code == 1

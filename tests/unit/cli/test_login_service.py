@@ -14,7 +14,7 @@ from cli.login_service import launchd_agent, service_name, systemd_unit
 ODD = "we ird \"$HOME\" 100%h \\n 'é' = ;#"
 
 
-def test_a_unit_starts_the_command_and_restarts_it_after_a_failure() -> None:
+def test_systemd_unit_starts_the_command_and_restarts_it_after_a_failure() -> None:
     unit = systemd_unit(["/opt/py", "-m", "x"], Path("/srv/team"), "/usr/bin:/bin")
     assert unit.startswith("[Unit]\nDescription=Agiraph supervisor of /srv/team\n")
     assert '\nExecStart=":/opt/py" "-m" "x"\nEnvironment="PATH=/usr/bin:/bin"\n' in unit
@@ -23,7 +23,7 @@ def test_a_unit_starts_the_command_and_restarts_it_after_a_failure() -> None:
     assert unit.endswith("\n[Install]\nWantedBy=default.target\n")
 
 
-def test_words_of_a_unit_are_quoted() -> None:
+def test_words_of_a_systemd_unit_are_quoted() -> None:
     unit = systemd_unit(
         ["/opt/py", 'a "b"', "50%", "back\\slash", "two\nlines"], Path("/h\n%"), "$X"
     )
@@ -34,7 +34,7 @@ def test_words_of_a_unit_are_quoted() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_systemd_takes_a_unit_with_odd_paths(tmp_path: Path) -> None:
+def test_systemd_accepts_a_unit_with_special_characters_in_its_paths(tmp_path: Path) -> None:
     program = tmp_path / "we ird $HOME 100%h = ;#"  # it takes no quotes in a program's name
     program.symlink_to(sys.executable)
     unit = tmp_path / "agiraph.service"

@@ -71,7 +71,7 @@ def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
     assert headings == [f"{family}:" for family in FAMILIES]
 
 
-def test_an_unknown_command_names_the_known_ones() -> None:
+def test_unknown_command_is_refused_with_the_known_ones() -> None:
     result = command(None, "swarm")
     assert result.exit_code == 2
     assert "unknown command 'swarm' (known: " in result.stderr
@@ -96,7 +96,7 @@ def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     assert told.endswith(f" and {len(COMMANDS) - 5} more)")
 
 
-def test_each_group_names_its_subcommands_for_another_word() -> None:
+def test_each_group_refuses_an_unknown_subcommand_with_the_known_ones() -> None:
     groups = {name: one for name, one in commands(agiraph) if isinstance(one, click.Group)}
     assert {"tokens", "knowledge", "host", "config", "local", "mcp"} <= groups.keys()
     for name, group in groups.items():
@@ -118,7 +118,7 @@ def test_a_group_alone_prints_its_help_once(words: tuple[str, ...]) -> None:
     assert result.output.count("Usage:") == 1
 
 
-def test_version() -> None:
+def test_version_option_prints_the_version() -> None:
     assert command(None, "--version").stdout.startswith("agiraph ")
 
 
@@ -127,7 +127,7 @@ def test_version() -> None:
     [("ps",), ("agents",), ("send", "a", "b"), ("console", "a"), ("run", "x", "--detach")],
     ids=" ".join,
 )
-def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[str, ...]) -> None:
+def test_missing_supervisor_is_exit_4_with_one_line_of_advice(words: tuple[str, ...]) -> None:
     result = command(None, *words, "--home", "/tmp/nowhere")
     assert (result.exit_code, result.stdout) == (4, "")
     assert result.stderr.count("\n") == 1
@@ -154,7 +154,7 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
         (RuntimeError("bug"), 1),
     ],
 )
-def test_exit_codes(error: BaseException, code: int) -> None:
+def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
     assert exit_code(error) == code
     assert explanation(error)
 
@@ -169,7 +169,7 @@ def test_a_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> 
     assert result.stderr.startswith("agiraph: internal error: ZeroDivisionError")
 
 
-def test_the_home_comes_from_the_option_then_the_environment(
+def test_home_comes_from_the_option_before_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AGIRAPH_HOME", "/tmp/from-env")

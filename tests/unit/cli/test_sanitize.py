@@ -9,7 +9,7 @@ from agiraph.core.naming import UNSEEN
 from cli.sanitize import cells, fitted, one_line, printable
 
 
-def test_escape_sequences_go_and_text_stays() -> None:
+def test_escape_sequences_are_removed_and_text_is_kept() -> None:
     assert printable("a\x1b[31mred\x1b[0m b\x1b]0;title\x07c\x1bMd\r\nnext\ttab") == (
         "ared bcd\nnext\ttab"
     )
@@ -48,5 +48,5 @@ def test_a_fitted_line_takes_at_most_its_room_and_only_loses_its_end(text: str, 
     assert line == one_line(text) or len(line) == 0 or line.endswith("…")
 
 
-def test_a_wide_character_takes_two_cells_and_a_combining_one_none() -> None:
+def test_wide_character_has_two_cells_and_a_combining_one_has_none() -> None:
     assert (cells("abc"), cells("日本"), cells("e\u0301")) == (3, 4, 1)

@@ -32,7 +32,7 @@ def test_usage_has_a_column_of_runs_only_where_rows_belong_to_runs() -> None:
     assert command(FakeClient(), "usage").output.splitlines()[0].split()[:2] == ["NAME", "CALLS"]
 
 
-def test_budgets_are_listed_with_what_is_left() -> None:
+def test_budgets_are_listed_with_the_remaining_amount() -> None:
     client = FakeClient(kept=[DOLLARS, DAILY])
     lines = command(client, "budget").output.splitlines()
     assert lines[1].split() == ["survey", "all", "dollars", "$5.00", "$1.25", "$3.75", "you"]
@@ -44,7 +44,7 @@ def test_budgets_are_listed_with_what_is_left() -> None:
     assert client.did[-1] == ("budgets", "survey")
 
 
-def test_one_is_set_and_its_state_told() -> None:
+def test_budget_is_set_and_its_state_shown() -> None:
     client = FakeClient(kept=[DOLLARS])
     told = command(client, "budget", "survey", "$5", "none-tokens")
     assert told.output == "survey: $5.00 in all ($1.25 spent, $3.75 left)\n"
@@ -58,7 +58,7 @@ def test_one_is_set_and_its_state_told() -> None:
     assert client.did[-1] == ("set_budget", "survey", terms)
 
 
-def test_one_is_removed() -> None:
+def test_budget_is_removed() -> None:
     client = FakeClient(kept=[kept(is_own=False)])
     assert command(client, "budget", "survey", "--remove").output == "survey: no limit in all\n"
     assert client.did[-1] == ("remove_budget", "survey", {"period": "total", "trigger": None})
@@ -74,13 +74,13 @@ def test_one_is_removed() -> None:
         (("nobody", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
     ],
 )
-def test_what_cannot_be_is_said(args: tuple[str, ...], told: str) -> None:
+def test_invalid_budget_is_refused(args: tuple[str, ...], told: str) -> None:
     result = command(FakeClient(kept=[DOLLARS]), "budget", *args)
     assert result.exit_code != 0
     assert told in result.output
 
 
-def test_what_was_spent_is_told_with_its_sum() -> None:
+def test_usage_is_listed_with_its_sum() -> None:
     client = FakeClient()
     result = command(client, "usage", "survey")
     assert result.exit_code == 0, result.output
@@ -111,7 +111,7 @@ def test_calls_outside_of_nodes_are_named_so(by: str) -> None:
     assert "(no node)" in command(FakeClient(), "usage", "survey", "--by", by).output
 
 
-def test_which_runs_are_meant_is_asked_for_with_an_agent() -> None:
+def test_runs_of_usage_are_selected_with_an_agent() -> None:
     client = FakeClient()
     command(client, "usage", "survey", "--all-runs")
     assert client.usages[-1] == ("survey", "*", "entity")

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, question
 
 
-def test_send_goes_to_the_coordinator() -> None:
+def test_message_is_sent_to_the_coordinator_by_default() -> None:
     client = FakeClient()
     result = command(client, "send", "survey", "How far are you?")
     assert result.stdout == "sent to coordinator\n"
@@ -64,7 +64,7 @@ def test_a_refusal_of_the_gateway_is_exit_1_and_an_unknown_name_exit_2(
 
 
 @pytest.mark.parametrize("act", ["pause", "resume", "stop", "restart", "kill"])
-def test_an_act_on_an_entity(act: str) -> None:
+def test_control_command_acts_on_an_entity(act: str) -> None:
     client = FakeClient()
     rows = json_of(command(client, act, f"{AGENT}/alice-aaaaaa", "--json"))
     assert client.did == [(act, f"{AGENT}/alice-aaaaaa")]
@@ -106,7 +106,7 @@ def test_a_reply_names_its_message_by_number_or_id() -> None:
     assert command(client, "send", "survey", "Yes", "--reply-to", "7").exit_code == 2
 
 
-def test_a_nudge_goes_to_the_coordinator() -> None:
+def test_nudge_is_sent_to_the_coordinator() -> None:
     client = FakeClient()
     assert command(client, "nudge", "survey", "Shorter!").stdout == "sent to coordinator\n"
     assert client.did == [("nudge", "Shorter!")]

@@ -141,7 +141,7 @@ def play(capsys: pytest.CaptureFixture[str]) -> Play:
         ],
     ],
 )
-def test_each_command_says_what_it_cannot_do(play: Play, line: str, why: str) -> None:
+def test_each_command_reports_its_errors(play: Play, line: str, why: str) -> None:
     assert why in play.do(line)
     assert play.client.did == []
 
@@ -161,7 +161,7 @@ def test_commands_show_the_team_and_the_session(play: Play) -> None:
         assert "unknown role in agentic_team.lead_role 'boss'" in play.do(command)
 
 
-def test_a_task_shows_its_turns_and_its_output_and_is_told_of_the_ones_before(play: Play) -> None:
+def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: Play) -> None:
     play.client.answers = ("Red.", "Blue.", "Green.")
     shown = play.task("Paint it")
     assert "project_manager" in shown
@@ -178,7 +178,7 @@ def test_a_task_shows_its_turns_and_its_output_and_is_told_of_the_ones_before(pl
     assert third.team.earlier == ()
 
 
-def test_the_history_has_the_outputs_and_one_of_them_whole(play: Play) -> None:
+def test_history_lists_outputs_and_shows_one_in_full(play: Play) -> None:
     play.client.answers = ("\n".join(f"line {number}" for number in range(1, 31)),)
     play.task("Count")
     shown = play.do("/history")
@@ -191,7 +191,7 @@ def test_the_history_has_the_outputs_and_one_of_them_whole(play: Play) -> None:
     assert "no tasks yet" in play.do("/history")
 
 
-def test_ctrl_c_stops_a_task_and_the_session_goes_on(play: Play) -> None:
+def test_ctrl_c_stops_a_task_and_the_session_continues(play: Play) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -225,7 +225,7 @@ def test_a_session_is_saved_and_loaded(play: Play, tmp_path: Path) -> None:
         *(b'{"tasks": [{}]}', b'{"tasks": [], "max_turns": 999}', b'{"tasks": [], "more": 1}'),
     ],
 )
-def test_what_is_no_session_is_not_loaded_and_not_replaced(
+def test_file_without_a_session_is_neither_loaded_nor_replaced(
     play: Play, tmp_path: Path, garbage: bytes
 ) -> None:
     file = tmp_path / "notes"
@@ -236,12 +236,12 @@ def test_what_is_no_session_is_not_loaded_and_not_replaced(
     assert "no tasks yet" in play.do("/history"), "the session goes on"
 
 
-def test_a_file_without_an_end_is_no_session() -> None:
+def test_endless_file_is_not_read_as_a_session() -> None:
     with pytest.raises(InvalidInput, match=f"more than {MOST_BYTES:,} bytes"):
         load_session(Path("/dev/zero"))
 
 
-def test_reload_says_what_has_changed_in_the_file(
+def test_reload_shows_the_changes_of_the_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "roles.yaml"
@@ -264,7 +264,7 @@ def test_reload_says_what_has_changed_in_the_file(
     assert play.asked()[-1].team.section == {"roles": {"writer": {"agent": "a/b"}}}
 
 
-def test_changes_name_what_is_gone_and_what_a_role_does_now() -> None:
+def test_changes_name_removed_roles_and_changed_fields() -> None:
     before = roles_of({"roles": {"writer": {}, "qa_engineer": {"responsibilities": "a"}}})
     after = roles_of({"roles": {"qa_engineer": {"responsibilities": "b", "fallback": "codex"}}})
     assert changes(before, after) == [

@@ -22,7 +22,7 @@ from tests.unit.cli.fakes import FakeClient, command
         (("survey", "pause"), "Missing argument 'TRIGGER'"),
     ],
 )
-def test_wrong_usage_is_exit_2_and_names_what_is_possible(args: tuple[str, ...], told: str) -> None:
+def test_wrong_usage_is_exit_2_with_the_possible_values(args: tuple[str, ...], told: str) -> None:
     result = command(FakeClient(), "triggers", *args)
     assert result.exit_code == 2
     assert told in result.stderr
@@ -36,7 +36,7 @@ def test_the_help_of_an_act_needs_no_agent(act: str, agent: tuple[str, ...]) -> 
     assert result.stdout.startswith(f"Usage: agiraph triggers AGENT {act} ")
 
 
-def test_what_a_trigger_waits_for_and_does_is_told_in_words() -> None:
+def test_condition_and_action_of_a_trigger_are_described() -> None:
     cron = {"type": "scheduled", "config": {"cron": "0 9 * * MON", "time_zone": "UTC"}}
     assert waits_for(cron) == "cron 0 9 * * MON (UTC)"
     event = {"type": "on_event", "config": {"event_pattern": "node.*", "filter": {"name": "a"}}}

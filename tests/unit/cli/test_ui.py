@@ -26,7 +26,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return urls
 
 
-def test_ui_opens_the_link_and_prints_it(opened: list[str]) -> None:
+def test_ui_opens_and_prints_the_link(opened: list[str]) -> None:
     client = FakeClient()
     told = command(client, "ui")
     assert (told.exit_code, told.stdout) == (0, f"{LINK}\n")
@@ -47,7 +47,7 @@ def test_ui_says_where_the_web_ui_is_not_built(
     assert ("`make ui`" in command(FakeClient(), "ui").stderr) != is_built
 
 
-def test_ui_leads_to_an_agent_by_its_id() -> None:
+def test_ui_opens_the_page_of_the_named_agent() -> None:
     client = FakeClient()
     assert command(client, "ui", "survey").exit_code == 0
     assert client.did == [("login", f"/ui/agents/{AGENT}")]

@@ -39,7 +39,7 @@ def test_the_last_known_and_the_newest_release_are_played_once_each() -> None:
     assert newest.release == Release("npm", "@x/kit", "1.2.0", "kit", 24)
 
 
-def test_an_agent_whose_registry_is_unreachable_is_a_row_with_that_problem() -> None:
+def test_agent_with_an_unreachable_registry_is_a_row_with_the_problem() -> None:
     def unreachable(known: Release) -> tuple[str, int]:
         raise CannotInstall("no route")
 
@@ -54,7 +54,7 @@ def test_names_of_agents_are_unique() -> None:
     assert len({one.name for one in CLIENTS}) == len(CLIENTS)
 
 
-def test_work_is_judged_by_what_is_on_disk() -> None:
+def test_work_is_evaluated_from_files_on_disk() -> None:
     cells = judged("work", ROW, FULL)
     assert {name: cell.word for name, cell in cells.items()} == {
         **dict.fromkeys(("shell", "write", "keys", "question", "ref", "usage"), "yes"),
@@ -80,7 +80,7 @@ def test_a_key_that_was_seen_and_a_look_that_never_was_do_not_pass() -> None:
         ((), False, "no"),
     ],
 )
-def test_a_denied_action_is_judged_by_the_file_and_the_reason(
+def test_denied_action_is_evaluated_from_the_file_and_the_reason(
     files: tuple[str, ...], heard: bool, word: str
 ) -> None:
     seen = Observed("completed", files=dict.fromkeys(files, ""), heard_refusal=heard)
@@ -104,7 +104,7 @@ def test_planted_configuration_must_run_nothing_and_switch_off_no_rule(
     assert (cell.word, cell.why[: len(why)]) == (word, why)
 
 
-def test_a_planting_fits_a_command_and_holds_every_file() -> None:
+def test_planted_files_fit_into_one_command() -> None:
     assert len(hostile.planting()) < 16_000
     assert all(hostile.FOLDER in text for text in hostile.FILES.values() if hostile.RAN in text)
 
@@ -130,7 +130,7 @@ def test_a_kill_is_survived_if_its_step_was_done_once_and_the_node_completed() -
         assert {cell.word for cell in judged("kills", ROW, ended).values()} == {"no"}
 
 
-def test_what_an_agent_is_declared_to_lack_is_no_failure() -> None:
+def test_declared_limitation_of_an_agent_is_not_a_failure() -> None:
     weak = Client("weak", "weak", KNOWN, lacks={"shell": "-", "denied": "sandbox"})
     cells = judged("work", Row(weak, KNOWN), Observed("completed", files={"after.txt": ""}))
     assert cells["shell"] == Cell("-")
@@ -188,7 +188,7 @@ def made(id: str, command: str) -> AssistantTurn:
     return AssistantTurn(tool_calls=(call,))
 
 
-def test_the_model_uses_the_tools_that_it_is_offered_as_they_want_it() -> None:
+def test_scripted_model_calls_the_offered_tools_with_their_parameters() -> None:
     responder = script.plays([script.shell("one", "date"), script.write("two", "a.txt")])
     [first] = responder(asked([SHELL])).calls
     assert first.arguments == {"command": ": step-one; date", "is_background": False}
@@ -215,7 +215,7 @@ def test_the_model_uses_the_tools_that_it_is_offered_as_they_want_it() -> None:
     assert responder(asked([])).text, "what has no tools is no step"
 
 
-def test_a_step_whose_call_was_killed_or_says_not_yet_is_asked_for_again() -> None:
+def test_unfinished_step_is_requested_again() -> None:
     responder = script.plays([script.held(0), script.shell("last", "date")])
     call = responder(asked([SHELL])).calls[0]
     command = str(call.arguments["command"])
@@ -233,7 +233,7 @@ def test_a_step_whose_call_was_killed_or_says_not_yet_is_asked_for_again() -> No
     assert "step-last" in str(responder(asked([SHELL], *anew)).calls[0].arguments)
 
 
-def test_the_command_line_names_what_was_possible(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_client_is_refused_with_the_known_names(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--only", "clade"])
     assert "unknown: clade (known: claude-code, " in capsys.readouterr().err

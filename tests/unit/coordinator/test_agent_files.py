@@ -28,13 +28,13 @@ def home(tmp_path: Path) -> AgentHome:
     return Home(tmp_path / "home").agent("a-1")
 
 
-def test_what_commands_must_not_own_stands_before_the_first_of_them(home: AgentHome) -> None:
+def test_folders_of_a_run_exist_before_its_first_command(home: AgentHome) -> None:
     run = AgentFiles(home, RUN, AGENT).run
     assert all(folder.is_dir() for folder in (run.nodes, run.workers, run.messages))
 
 
 @pytest.mark.parametrize("name", ["nodes", "workers", "_messages"])
-def test_a_run_whose_folder_is_a_link_is_refused_and_nothing_is_made_behind_it(
+def test_run_with_a_linked_folder_is_refused_and_nothing_is_created_behind_it(
     home: AgentHome, tmp_path: Path, name: str
 ) -> None:
     outside = tmp_path / "outside"
@@ -47,7 +47,7 @@ def test_a_run_whose_folder_is_a_link_is_refused_and_nothing_is_made_behind_it(
     assert list(outside.iterdir()) == []
 
 
-def test_links_in_memory_and_run_are_not_read_into_what_a_model_is_told(
+def test_links_in_memory_and_run_are_not_read_into_a_prompt(
     home: AgentHome, tmp_path: Path
 ) -> None:
     secret = tmp_path / "token"

@@ -39,13 +39,13 @@ def told(transcript: Transcript, *triggers: str) -> InputReceived:
     ("triggers", "whose"), [(("t-1",), "t-1"), (("t-1", "t-1"), "t-1"), (("", ), None),
                             (("t-1", "t-2"), None), (("t-1", ""), None)]
 )  # fmt: skip
-def test_what_ended_is_of_the_trigger_that_led_to_all_of_it(
+def test_notice_of_ended_nodes_has_their_common_trigger(
     triggers: tuple[str, ...], whose: str | None
 ) -> None:
     assert told(Transcript(), *triggers).trigger == whose
 
 
-def test_a_mind_at_rest_acts_on_the_firing_whose_node_has_ended() -> None:
+def test_idle_coordinator_acts_for_the_trigger_of_the_ended_node() -> None:
     transcript = Transcript.fold(
         [InputReceived(content="Go", from_name="human", ts=0, message="m"), SAYS]
     )
@@ -55,7 +55,7 @@ def test_a_mind_at_rest_acts_on_the_firing_whose_node_has_ended() -> None:
     assert transcript.woken_by == ""
 
 
-def test_a_mind_that_acts_on_something_else_goes_on_acting_on_that() -> None:
+def test_busy_coordinator_keeps_acting_for_its_current_cause() -> None:
     transcript = Transcript.fold(
         [InputReceived(content="Go", from_name="human", ts=0, message="m")]
     )

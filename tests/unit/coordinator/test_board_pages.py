@@ -34,7 +34,7 @@ def record(files: AgentFiles) -> AgentRecord:
     return record
 
 
-async def test_many_changes_of_one_moment_are_written_once(
+async def test_changes_made_together_are_written_once(
     files: AgentFiles, record: AgentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages, driver, written = BoardPages(files, record), BoardDriver(), asyncio.Event()
@@ -66,7 +66,7 @@ async def test_many_changes_of_one_moment_are_written_once(
     assert kept.node_count == 5
 
 
-def test_what_a_power_cut_left_empty_is_written_again_and_the_rest_stays(files: AgentFiles) -> None:
+def test_file_emptied_by_a_power_cut_is_written_again(files: AgentFiles) -> None:
     driver = BoardDriver()
     driver.node("look")
     [node] = driver.board.nodes.values()

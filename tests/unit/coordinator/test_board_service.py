@@ -23,7 +23,7 @@ from tests.fakes.line import FakeLine
 
 
 @pytest.mark.parametrize("started", ["before the node", "with the node"])
-async def test_a_nodes_folder_is_there_before_its_worker_is_told_of_it(
+async def test_folder_of_a_node_exists_before_its_worker_is_notified(
     tmp_path: Path, started: str
 ) -> None:
     line: Any = FakeLine(tmp_path)

@@ -44,7 +44,7 @@ class InsightOffers:
             await self.insights.handle(received, cast(Any, received.body), "ada", "sums")
 
 
-async def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
+async def test_ignored_insight_is_acknowledged_and_reported_only(tmp_path: Path) -> None:
     offers = InsightOffers(tmp_path, "ignore")
     await offers.offer()
     assert offers.line.finished == [b"i" * 16] * 2
@@ -55,7 +55,7 @@ async def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) ->
     assert "path" not in event.data
 
 
-async def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
+async def test_accepted_insight_is_stored_once_in_the_memory_of_the_agent(tmp_path: Path) -> None:
     offers = InsightOffers(tmp_path, "accept")
     await offers.offer()
     assert offers.kept.read_text().count(f"## {TEXT}") == 1
@@ -64,7 +64,9 @@ async def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_asked_waits_for_the_mind_and_is_not_done_before(tmp_path: Path, times: int) -> None:
+async def test_insight_that_needs_a_decision_waits_for_the_coordinator(
+    tmp_path: Path, times: int
+) -> None:
     offers = InsightOffers(tmp_path, "ask")
     await offers.offer(times)
     assert offers.line.finished == []

@@ -39,7 +39,7 @@ class Lookup:
         self.work = PriorWorkLookup(cast(CoordinatorContext, self.context))
 
 
-async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path) -> None:
+async def test_earlier_work_is_looked_up_once_a_cycle_and_after_a_restart(tmp_path: Path) -> None:
     lookup = Lookup(tmp_path, FOUND)
     first = await lookup.work.section_for("a/b", 1)
     assert "It broke 0" in first
@@ -54,7 +54,7 @@ async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path)
     assert "text" not in told[0]
 
 
-async def test_a_database_that_is_away_is_told_of_and_the_run_goes_on(tmp_path: Path) -> None:
+async def test_unavailable_database_is_reported_and_the_run_continues(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {
         "the gateway is away": LinkDown("the gateway is away"),
         "no": RefusedReply(reason="no"),
@@ -77,14 +77,14 @@ async def test_disabled_knowledge_is_not_searched(tmp_path: Path) -> None:
     assert lookup.line.asked == []
 
 
-async def test_a_small_window_gets_less(tmp_path: Path) -> None:
+async def test_smaller_window_gets_fewer_notes(tmp_path: Path) -> None:
     (tmp_path / "providers.yaml").write_text("tiny: {api: openai, models: {x: {context: 8192}}}\n")
     lookup = Lookup(tmp_path, FOUND)
     small, large = [await lookup.work.section_for(model, 1) for model in ("tiny/x", "a/b")]
     assert estimate_text(small) <= 8192 // 32 < estimate_text(large)
 
 
-def test_within_keeps_the_first_notes_whole() -> None:
+def test_notes_within_a_size_are_kept_whole_from_the_first() -> None:
     assert within(FOUND.found, 10**6) is FOUND.found
     some = within(FOUND.found, 500)
     assert some.notes == NOTES[: len(some.notes)]

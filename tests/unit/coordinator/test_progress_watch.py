@@ -39,13 +39,11 @@ def seen(process: ChildInfo | None, hold: EntityState = NO_HOLD, unread: int = 0
         (row("exited"), "ended"),
     ],
 )
-def test_a_process_is_at_work_unless_it_is_known_to_wait(
-    process: ChildInfo | None, state: str
-) -> None:
+def test_process_is_at_work_unless_it_waits(process: ChildInfo | None, state: str) -> None:
     assert seen(process) == WorkerState(state)  # type: ignore[arg-type]
 
 
-def test_a_worker_that_is_paused_or_asks_is_held() -> None:
+def test_paused_or_asking_worker_is_held() -> None:
     assert seen(row("parked"), EntityState(state="paused")).is_held
     assert seen(
         row("ready", **WAITS), EntityState(state="waiting_for_human", step="Which one?")
@@ -65,7 +63,7 @@ def test_a_process_may_wait_for_a_machine_for_a_while() -> None:
     assert at(MACHINE_SECONDS + 2) == "at_work", "it waits anew"
 
 
-def test_a_message_counts_until_a_live_process_has_had_time_to_read_it() -> None:
+def test_unread_message_counts_until_a_live_process_had_time_to_read_it() -> None:
     workers, waits = SeenWorkers(), row("ready", **WAITS)
 
     def has_mail(now: float, unread: int, process: ChildInfo = waits) -> bool:

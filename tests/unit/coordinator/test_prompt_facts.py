@@ -68,7 +68,7 @@ def test_only_models_that_can_be_called_are_listed_the_runs_own_first() -> None:
     assert {name.partition("/")[0] for name in names} == {"anthropic", "openai"}
 
 
-def test_a_local_service_is_listed_if_the_run_uses_it() -> None:
+def test_local_model_is_listed_if_the_run_uses_it() -> None:
     [row] = models("ollama/llama3.1")
     assert (row["name"], row["input"], row["output"]) == ("ollama/llama3.1", 0, 0)
 

@@ -40,7 +40,7 @@ def test_a_long_text_of_a_node_is_cut_with_its_length() -> None:
     assert all(text.endswith("... (10000 characters in all)") for text in (task, summary))
 
 
-def test_events_of_a_node_are_of_the_same_types_when_they_are_reported_again() -> None:
+def test_repeated_report_of_a_node_has_events_of_the_same_types() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     commands: list[Command] = [

@@ -53,7 +53,7 @@ class RecordedBoard(BoardDriver):
         return finished_run(self.board, self.kept, agent, None)
 
 
-def test_a_node_that_failed_at_first_tells_why_and_what_it_came_to() -> None:
+def test_node_that_failed_first_has_its_reasons_and_its_final_result() -> None:
     driver = RecordedBoard()
     driver.busy("tables", "ada")
     driver.do(FailNode("tables", None, "no index" + "x" * 9000, details="Traceback ..."))
@@ -95,7 +95,7 @@ def test_the_project_is_the_repository_or_folder_of_the_input_else_the_agent(
     assert driver.lesson(str(inner)).project_id == project_id(tmp_path)
 
 
-def test_what_was_decided_at_the_end_of_a_stage_is_a_decision() -> None:
+def test_decision_at_the_end_of_a_stage_is_recorded() -> None:
     driver = RecordedBoard()
     driver.worker("ada")
     driver.node("tables")
@@ -106,7 +106,7 @@ def test_what_was_decided_at_the_end_of_a_stage_is_a_decision() -> None:
     assert (decision.title, decision.rationale) == ("Use PostgreSQL", "The tables are thin.")
 
 
-def test_a_cycle_tells_only_of_itself_under_a_name_of_its_own() -> None:
+def test_summary_of_a_cycle_covers_only_that_cycle() -> None:
     driver = RecordedBoard(mode="infinite")
     driver.worker("ada")
     driver.node("first")

@@ -91,7 +91,7 @@ class CoordinatorWorktrees:
         ("none", ANN, False),
     ],
 )
-async def test_who_works_in_a_worktree(
+async def test_worktree_is_made_only_for_workers_that_edit_files(
     tmp_path: Path, workers: Any, worker: Worker, gets_one: bool
 ) -> None:
     trees = CoordinatorWorktrees(tmp_path, workers)
@@ -102,7 +102,7 @@ async def test_who_works_in_a_worktree(
     assert trees.told() == []
 
 
-async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
+async def test_missing_worktrees_are_reported_once_with_the_reason(tmp_path: Path) -> None:
     trees = CoordinatorWorktrees(tmp_path)
     trees.checkout.git("update-ref", "-d", "refs/heads/main")
     worktrees = trees.worktrees()
@@ -120,7 +120,7 @@ async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
         (".git", "it is a bare repository, or the .git of one"),
     ],
 )
-async def test_folder_of_a_repository_that_is_no_checkout_says_why(
+async def test_folder_that_is_not_a_checkout_is_reported_with_the_reason(
     tmp_path: Path, folder: str, why: str
 ) -> None:
     trees = CoordinatorWorktrees(tmp_path)
@@ -134,7 +134,7 @@ async def test_folder_of_a_repository_that_is_no_checkout_says_why(
     assert trees.line.reported[0].data["reason"].startswith(why.format(top=top))
 
 
-async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
+async def test_closing_message_names_the_branch_of_the_changes_and_how_to_merge_it(
     tmp_path: Path,
 ) -> None:
     trees = CoordinatorWorktrees(tmp_path)
@@ -157,7 +157,7 @@ async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
     assert trees.told() == ["worktree.merged", "worktree.merged"]
 
 
-async def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path) -> None:
+async def test_checkout_is_moved_forward_if_configured(tmp_path: Path) -> None:
     trees = CoordinatorWorktrees(tmp_path, merge="checkout")
     await trees.merged("ada", "a.txt", "ONE\n")
     trees.checkout.write({"a.txt": "mine\n"})
@@ -179,7 +179,7 @@ async def test_a_checkout_that_commands_may_write_is_not_moved_forward(tmp_path:
     assert (trees.checkout.path / "a.txt").read_text() == "one\n"
 
 
-async def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(
+async def test_branch_checked_out_by_the_human_is_not_moved_and_the_fetch_command_is_shown(
     tmp_path: Path,
 ) -> None:
     trees = CoordinatorWorktrees(tmp_path)
@@ -193,7 +193,7 @@ async def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(
     assert (trees.checkout.path / "b.txt").read_text() == "b\n"
 
 
-async def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
+async def test_merge_conflict_is_reported_and_refused(tmp_path: Path) -> None:
     trees = CoordinatorWorktrees(tmp_path)
     late = trees.node("late")
     tree = await trees.made(late)

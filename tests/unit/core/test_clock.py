@@ -17,7 +17,7 @@ def test_a_length_of_time_may_have_units(said: Any, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("said", ["soon", "", "5 apples", "1h2", "nan", "inf", None, True, [5]])
-def test_anything_else_is_refused_with_what_is_possible(said: Any) -> None:
+def test_invalid_duration_is_refused_with_the_possible_forms(said: Any) -> None:
     with pytest.raises(InvalidInput, match=r"it .* is no length of time \(as 90"):
         seconds_of(said, "it")
 
@@ -26,6 +26,6 @@ def test_anything_else_is_refused_with_what_is_possible(said: Any) -> None:
     ("said", "least", "told"),
     [("0.5", 1.0, "between 1 second and"), ("0", 0.2, "between 0.2 seconds"), ("11000d", 1, "")],
 )
-def test_it_is_neither_too_short_nor_too_long(said: str, least: float, told: str) -> None:
+def test_duration_outside_its_limits_is_refused(said: str, least: float, told: str) -> None:
     with pytest.raises(InvalidInput, match=f"it must be {told}"):
         seconds_of(said, "it", least=least)

@@ -11,14 +11,14 @@ async def raises() -> None:
     raise OSError("no space")
 
 
-async def test_what_breaks_beside_ends_the_main_work() -> None:
+async def test_failed_background_task_ends_the_main_work() -> None:
     side = BackgroundTasks()
     side.start(raises())
     with pytest.raises(OSError, match="no space"):
         await first_to_end(asyncio.Event().wait(), side.until_broken())
 
 
-async def test_what_ends_well_or_is_stopped_breaks_nothing() -> None:
+async def test_finished_or_stopped_background_task_breaks_nothing() -> None:
     side = BackgroundTasks()
     side.start(asyncio.sleep(0))
     endless = side.start(asyncio.Event().wait())  # type: ignore[arg-type]

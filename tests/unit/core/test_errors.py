@@ -18,7 +18,7 @@ MANY = [f"agent-{number}" for number in range(500)]
         ("agnt-77", MANY, "(known: agent-77, "),
     ],
 )
-def test_the_nearest_come_first_and_the_rest_is_counted(
+def test_nearest_known_names_come_first_and_the_rest_is_counted(
     name: str, known: list[str], told: str
 ) -> None:
     assert told in str(unknown("thing", name, known))

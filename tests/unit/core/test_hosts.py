@@ -20,7 +20,7 @@ LINE = INVITATION.line()
 
 
 @given(st.text(min_size=1), st.text())
-def test_what_is_written_is_read(url: str, name: str) -> None:
+def test_invitation_is_read_as_written(url: str, name: str) -> None:
     made = INVITATION.model_copy(update={"url": url, "name": name})
     assert read_invitation(made.line(), NOW) == made
 
@@ -41,7 +41,7 @@ def test_a_terminal_may_have_broken_the_line() -> None:
         (INVITATION.model_copy(update={"expires_at": NOW}).line(), "expired 0 s ago"),
     ],
 )
-def test_what_is_no_good_says_why(line: str, told: str) -> None:
+def test_invalid_invitation_is_refused_with_the_reason(line: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         read_invitation(line, NOW)
 

@@ -7,7 +7,7 @@ from agiraph.core import ids
 from agiraph.core.ids import AgentId, WorkerId
 
 
-def test_a_slug_is_words_joined_by_dashes() -> None:
+def test_slug_has_words_joined_by_dashes() -> None:
     assert ids.slug("  Straße & Café: Report #2!") == "strae-cafe-report-2"
     assert ids.slug("数据") == "x"
     assert ids.slug("数据", fallback="node") == "node"
@@ -40,7 +40,7 @@ def test_a_long_id_is_shown_by_its_first_digits() -> None:
     assert ids.ids_meant(long, [long, f"{long}-2"]) == [long]
 
 
-def test_an_open_thing_is_meant_by_any_beginning_of_its_id() -> None:
+def test_open_id_is_found_by_any_prefix() -> None:
     known = ["q-3f9c1d0a", "q-3e0011aa", "a-81cc07e2", "a-81cc07e2-2"]
     assert ids.open_ids_meant("q-3f", known) == ids.open_ids_meant("3f9", known) == known[:1]
     assert ids.open_ids_meant("q-3", known) == known[:2]
@@ -67,7 +67,7 @@ def test_a_step_that_runs_again_sends_the_same_ids() -> None:
     assert {len(made) for made in (first, *others)} == {ids.MESSAGE_ID_BYTES}
 
 
-def test_addresses_tell_their_agent() -> None:
+def test_address_names_its_agent() -> None:
     agent = AgentId("demo-1")
     assert ids.agent_of(ids.coordinator_address(agent)) == agent
     assert ids.agent_of(ids.worker_address(agent, WorkerId("ada-1"))) == agent

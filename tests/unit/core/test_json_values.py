@@ -34,7 +34,7 @@ def test_a_value_that_cannot_be_stored_is_refused_by_every_reader(place: str, od
 
 
 @pytest.mark.parametrize("text", ["1e308", "-0.0", str((1 << 64) - 1), str(-(1 << 63)), "[[]]"])
-def test_other_values_are_read_as_they_are(text: str) -> None:
+def test_other_values_are_read_unchanged(text: str) -> None:
     assert read_strict(text) == json.loads(text)
 
 
@@ -44,11 +44,11 @@ def test_a_schema_with_a_number_that_cannot_be_stored_is_refused(odd: str) -> No
         check_schema({"type": "number", "maximum": json.loads(odd)})
 
 
-def test_of_several_objects_in_a_text_one_that_cannot_be_stored_does_not_count() -> None:
+def test_object_with_an_unstorable_number_is_skipped() -> None:
     assert json_in('first {"n": 1e999}, then {"n": 2}', {"type": "object"}) == {"n": 2}
 
 
-def test_an_external_agents_number_that_is_not_finite_is_read_as_none() -> None:
+def test_non_finite_number_of_an_external_agent_is_read_as_none() -> None:
     assert JsonLinesReader().objects(b'{"a": 1e999, "b": NaN, "c": 1.5}\n') == [
         {"a": None, "b": None, "c": 1.5}
     ]

@@ -28,7 +28,7 @@ def short(unit: Unit = "usd", limit: float = 2, spent: float = 1.9, needs: float
     return Shortage(budget=budget, unit=unit, needs=needs)
 
 
-def test_the_question_tells_what_is_spent_and_its_answers_raise_with_one_key() -> None:
+def test_question_shows_spending_and_its_options_raise_the_limit() -> None:
     assert "$1.90 of the $2.00 of this run are spent" in question_of(short())
     assert options_of(short()) == ("raise by $2.00", "raise by $10.00", STOP)
     options = options_of(short("tokens", 5000, 4999, 700))
@@ -53,12 +53,12 @@ def test_the_first_answer_covers_the_next_call() -> None:
         ("no", "tokens", BudgetRaise()),
     ],
 )
-def test_an_answer_is_understood(text: str, unit: Unit, raised: BudgetRaise) -> None:
+def test_raise_is_parsed(text: str, unit: Unit, raised: BudgetRaise) -> None:
     assert parse_raise(text, unit) == raised
 
 
 @pytest.mark.parametrize("text", ["as you like", "0", "raise by 5 euros", "-3", "$", ""])
-def test_what_is_no_answer_is_told_with_what_is(text: str) -> None:
+def test_invalid_raise_is_refused_with_the_possible_forms(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"raise by \$5.*stop here"):
         parse_raise(text, "usd")
 
@@ -100,14 +100,14 @@ def test_every_ready_answer_is_understood_and_is_enough(
         ("none-usd", "none", None),
     ],
 )
-def test_limits_are_read(text: str, usd: float | str | None, tokens: int | str | None) -> None:
+def test_limit_is_parsed(text: str, usd: float | str | None, tokens: int | str | None) -> None:
     assert parse_limit(text) == (usd, tokens)
 
 
 @pytest.mark.parametrize(
     "text", ["-5", "", "much", "nan", "raise by 5", "$5 tokens", "5 apples", "-1", "500k", "nonek"]
 )
-def test_what_is_no_limit_is_refused_with_what_is_possible(text: str) -> None:
+def test_invalid_limit_is_refused_with_the_possible_forms(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"is no limit .*\$2 in US dollars, 500k-tokens"):
         parse_limit(text)
 
@@ -139,6 +139,6 @@ def test_a_budget_is_nearly_spent_a_few_calls_or_a_tenth_before_its_end(
         assert (found.unit, found.needs) == ("tokens", spent / calls)
 
 
-def test_what_bounds_nothing_or_was_not_used_is_never_nearly_spent() -> None:
+def test_unlimited_or_unused_budget_is_not_nearly_spent() -> None:
     assert nearly_spent(BudgetState(scope="node", key="r/n/1", spent_calls=9)) is None
     assert nearly_spent(BudgetState(scope="node", key="r/n/1", calls=1)) is None

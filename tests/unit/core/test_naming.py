@@ -29,11 +29,11 @@ NAMES = [
         (" su ", "survey-1a2b3c"),
     ],
 )
-def test_an_exact_name_wins_then_the_only_one_that_begins_so(typed: str, thing: str) -> None:
+def test_exact_name_wins_before_a_unique_prefix(typed: str, thing: str) -> None:
     assert meant("agent", typed, NAMES) == thing
 
 
-def test_a_beginning_of_several_lists_them_once_each_and_few_of_many() -> None:
+def test_ambiguous_prefix_lists_a_few_matching_names() -> None:
     with pytest.raises(Ambiguous) as refused:
         meant("agent", "s", NAMES)
     told = "agent 's' could be any of survey-1a2b3c, sales-4d5e6f: type more of it"
@@ -44,7 +44,7 @@ def test_a_beginning_of_several_lists_them_once_each_and_few_of_many() -> None:
 
 
 @pytest.mark.parametrize("typed", ["", " ", "zoe"])
-def test_what_begins_nothing_is_unknown(typed: str) -> None:
+def test_prefix_without_a_match_is_unknown(typed: str) -> None:
     with pytest.raises(InvalidInput, match=r"unknown agent .*\(known: ada-1, adam-2, "):
         meant("agent", typed, NAMES)
 

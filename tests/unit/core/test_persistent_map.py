@@ -11,7 +11,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 3 * CHUNK)), m
 
 
 @given(CHANGES)
-def test_each_copy_is_what_its_own_changes_made_it(changes: list[tuple[int, int]]) -> None:
+def test_copies_of_a_map_are_independent(changes: list[tuple[int, int]]) -> None:
     copies: list[tuple[PersistentMap[int, int], dict[int, int]]] = [(PersistentMap(), {})]
     for value, (pick, key) in enumerate(changes):
         table, like = copies[pick % len(copies)]
@@ -24,7 +24,7 @@ def test_each_copy_is_what_its_own_changes_made_it(changes: list[tuple[int, int]
         assert [*PersistentMap(like).items()] == [*like.items()]
 
 
-def test_it_is_written_and_read_as_an_object() -> None:
+def test_map_is_serialized_as_an_object() -> None:
     adapter = TypeAdapter(PersistentMap[str, int])
     table = PersistentMap({"a": 1}).having("b", 2)
     assert adapter.dump_json(table) == b'{"a":1,"b":2}'

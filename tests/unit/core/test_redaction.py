@@ -61,14 +61,14 @@ SAMPLES = {
 }
 
 
-def test_every_kind_has_its_samples() -> None:
+def test_every_redaction_kind_has_samples() -> None:
     assert set(SAMPLES) == set(KINDS)
 
 
 @pytest.mark.parametrize(
     ("kind", "secret"), [(kind, one) for kind, samples in SAMPLES.items() for one in samples]
 )
-def test_a_secret_is_blotted_out_wherever_it_stands(kind: str, secret: str) -> None:
+def test_secret_is_redacted_in_any_surrounding_text(kind: str, secret: str) -> None:
     assert redact_text(f"before {secret} after") == f"before {BLOT} after", kind
     assert secret not in redact_text(f'curl -H "x-key:{secret}" https://example.org')
     assert redact_text(f"KEY={secret}") == f"KEY={BLOT}"
@@ -90,7 +90,7 @@ def test_a_secret_is_blotted_out_wherever_it_stands(kind: str, secret: str) -> N
         "git clone https://ada:hunter22@example.org/x.git",
     ],
 )
-def test_what_has_no_shape_is_known_by_what_it_is_assigned_to(text: str) -> None:
+def test_secret_without_a_shape_is_recognized_by_its_variable(text: str) -> None:
     told = redact_text(text)
     assert BLOT in told
     for secret in ("wJalr", "0f0f", "YWRh", "hunter22"):
@@ -113,7 +113,7 @@ def test_what_has_no_shape_is_known_by_what_it_is_assigned_to(text: str) -> None
         "Basic understanding of Basic JavaScript and Basic Internationalization",
     ],
 )
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redact_text(text) == text
 
 

@@ -15,7 +15,7 @@ SCORE = {
 }
 
 
-def test_a_result_fits_or_is_told_where_it_does_not() -> None:
+def test_result_is_accepted_or_its_mismatch_is_located() -> None:
     assert read_result('{"score": 0.5}', SCORE) == ({"score": 0.5}, "")
     assert misfits(SCORE, {"score": 2}) == "$.score: 2 is greater than the maximum of 1"
     assert misfits(SCORE, {}) == "$: 'score' is a required property"

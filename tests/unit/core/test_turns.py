@@ -35,7 +35,7 @@ def test_a_turn_of_an_unknown_role_is_refused() -> None:
         TypeAdapter(Turn).validate_python({"role": "system", "content": "x"})
 
 
-def test_an_answer_enters_the_conversation_as_it_came() -> None:
+def test_answer_enters_the_conversation_unchanged() -> None:
     call = ToolCall(id="1", name="bash", malformed="{")
     response = ModelResponse(text="t", tool_calls=(call,), provider_data={"k": "v"})
     assert response.turn() == AssistantTurn(text="t", tool_calls=(call,), provider_data={"k": "v"})

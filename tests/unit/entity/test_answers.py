@@ -18,7 +18,7 @@ def arrived(message: str, done: list[str], answered: QuestionAnswered = YES) -> 
     return ArrivedAnswer(answered, message, lambda: done.append(message))
 
 
-async def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
+async def test_answer_is_taken_before_or_after_the_wait_begins() -> None:
     async def both() -> list[str]:
         answers = ArrivedAnswers()
         answers.put(arrived("early", []))
@@ -45,7 +45,7 @@ async def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
     assert done == ["one"]
 
 
-async def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
+async def test_abandoned_wait_is_recorded_until_the_next_wait() -> None:
     answers = ArrivedAnswers()
     waiting = asyncio.create_task(answers.take(ID))
     await asyncio.sleep(0)

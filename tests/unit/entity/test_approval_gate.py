@@ -100,7 +100,7 @@ async def test_a_node_and_a_worker_have_names_and_ids(
     assert not await gated.denies("cancel_node", node.name, "cancel_node", node_id="other")
 
 
-async def test_a_ref_is_a_name_of_the_files_that_it_shows(gated: GatedHome) -> None:
+async def test_ref_matches_rules_by_the_paths_of_its_files(gated: GatedHome) -> None:
     refs = {"facts": f"nodes/{OTHER}/published"}
     gated.layout.node.refs.write_text(json.dumps(refs))
     (gated.layout.run.node(OTHER).published / "secret.md").write_text("x")
@@ -109,7 +109,7 @@ async def test_a_ref_is_a_name_of_the_files_that_it_shows(gated: GatedHome) -> N
     assert not await gated.denies("read_file", "*", "read_ref", ref_name="unknown")
 
 
-async def test_a_rule_about_what_is_outside_judges_the_path_as_it_is_written(
+async def test_rule_on_outside_paths_judges_the_path_as_written(
     gated: GatedHome,
 ) -> None:
     rules = "rules:\n  - {name: n, tool: read_file, outside: true, action: deny}\n"

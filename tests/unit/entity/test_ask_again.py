@@ -35,7 +35,7 @@ class Bus:
 @pytest.mark.parametrize(
     "peer", ["broker", "clock", "supervisor", "tools/web", "survey-1/coordinator"]
 )
-async def test_a_service_is_waited_for_however_long_it_is_away(
+async def test_service_is_awaited_without_a_limit(
     monkeypatch: pytest.MonkeyPatch, peer: str
 ) -> None:
     async def at_once(_seconds: float) -> None:

@@ -34,13 +34,13 @@ def counts(line: FakeLine) -> int:
     return sum(isinstance(body, CountTokens) for _, body in line.asked)
 
 
-async def test_what_leaves_no_room_fails_before_the_model_is_asked(tmp_path: Path) -> None:
+async def test_prompt_that_fills_the_window_fails_before_the_model_call(tmp_path: Path) -> None:
     small, _ = compactor(tmp_path, 8192, 8000)
     with pytest.raises(ModelFailure, match=r"window of 8,192 tokens .* about 8,000"):
         await small.make_room(was_refused=False)
 
 
-async def test_the_count_goes_before_the_estimate(tmp_path: Path) -> None:
+async def test_token_count_of_the_provider_overrides_the_estimate(tmp_path: Path) -> None:
     small, line = compactor(tmp_path, 8192, 700)
     assert not await small.make_room(was_refused=False)
     assert not await small.make_room(was_refused=False)
@@ -49,7 +49,7 @@ async def test_the_count_goes_before_the_estimate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("window", "asked"), [(8192, 1), (200_000, 0)])
-async def test_without_a_count_the_first_answer_tells(
+async def test_missing_token_count_is_learned_from_the_first_answer(
     tmp_path: Path, window: int, asked: int
 ) -> None:
     one, line = compactor(tmp_path, window, None)

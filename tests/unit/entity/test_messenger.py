@@ -55,7 +55,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context_module, "TRY_AGAIN_SECONDS", 0.001)
 
 
-async def test_a_text_waits_until_the_router_knows_who_was_just_spawned(tmp_path: Path) -> None:
+async def test_message_is_retried_until_the_router_knows_a_new_worker(tmp_path: Path) -> None:
     bus = Bus(tmp_path, "unknown_recipient", "unknown_recipient")
     assert await send(bus) == ["message.sent"]
     assert len(bus.tried) == 3
@@ -65,7 +65,7 @@ async def test_a_text_waits_until_the_router_knows_who_was_just_spawned(tmp_path
 @pytest.mark.parametrize(
     ("reason", "least", "most"), [("unknown_recipient", 3, 5), ("mailbox_full", 1, 1)]
 )
-async def test_what_cannot_be_delivered_is_refused_with_the_name(
+async def test_undeliverable_message_is_refused_with_the_name_of_its_receiver(
     tmp_path: Path, reason: str, least: int, most: int
 ) -> None:
     bus = Bus(tmp_path, *[reason] * 50)
@@ -74,7 +74,7 @@ async def test_what_cannot_be_delivered_is_refused_with_the_name(
     assert least <= len(bus.tried) <= most
 
 
-async def test_a_question_that_is_answered_while_it_is_put_is_heard(tmp_path: Path) -> None:
+async def test_answer_that_arrives_while_its_question_is_sent_is_used(tmp_path: Path) -> None:
     answers = ArrivedAnswers()
     told = QuestionAnswered(question_id=QuestionId("a-1"), answer="allow once", by="rule")
 
@@ -109,7 +109,7 @@ async def test_a_question_that_is_answered_while_it_is_put_is_heard(tmp_path: Pa
         ("coordinator", "zoe", []),
     ],
 )
-async def test_a_name_means_everyone_but_the_one_who_writes(
+async def test_broadcast_reaches_everyone_but_its_sender(
     tmp_path: Path, who: str, to: str, meant: list[str]
 ) -> None:
     context, _ = entity_context(tmp_path, f"shop-1/{who}")

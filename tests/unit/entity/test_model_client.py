@@ -24,7 +24,7 @@ CANNOT_TRAVEL = {
 
 
 @pytest.mark.parametrize(("answer", "kind"), CANNOT_TRAVEL.values(), ids=CANNOT_TRAVEL)
-async def test_what_cannot_travel_is_a_failure_of_its_kind(
+async def test_answer_that_cannot_be_transported_is_a_failure_of_its_kind(
     tmp_path: Path, answer: Nacked | RefusedReply, kind: str
 ) -> None:
     context, line = entity_context(tmp_path, "shop-1/ada-1")
@@ -35,7 +35,7 @@ async def test_what_cannot_travel_is_a_failure_of_its_kind(
     assert caught.value.kind == kind
 
 
-async def test_a_call_that_waits_for_its_service_is_shown_until_it_is_made(
+async def test_wait_for_a_service_is_shown_until_the_call_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context, line = entity_context(tmp_path, "shop-1/ada-1")

@@ -48,7 +48,7 @@ async def test_roster_requests_all_members() -> None:
     assert [name for name, _ in await roster.everyone()] == ["ada", "bob"]
 
 
-def test_an_older_roster_that_comes_late_changes_nothing() -> None:
+def test_older_roster_that_arrives_late_changes_nothing() -> None:
     roster = Roster(AgentId("shop"))
     roster.update(TeamRoster(version=7, members=(ADA, BOB)))
     roster.update(TeamRoster(version=3, members=(ADA,)))

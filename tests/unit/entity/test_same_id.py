@@ -91,7 +91,7 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"actors.entity.{user}.approval_id", lambda address, key: shared)
 
 
-async def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
+async def test_approval_is_not_applied_to_another_action_with_the_same_id(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
@@ -101,14 +101,14 @@ async def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
     assert [one.answer for one in gateway.book.listed(9)] == ["allow once", "deny"]
 
 
-async def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
+async def test_same_step_of_a_restored_journal_with_another_action_is_asked_again(
     gateway: Gateway,
 ) -> None:
     assert (await word_for(approval_gate(gateway), LIST, "4.0")).refusal == ""
     assert "denied" in (await word_for(approval_gate(gateway), REMOVE, "4.0")).refusal
 
 
-async def test_an_answer_that_comes_late_allows_no_other_deed(
+async def test_late_answer_does_not_allow_another_action(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
@@ -128,7 +128,7 @@ async def test_an_answer_that_comes_late_allows_no_other_deed(
     assert dropped == ["again"]
 
 
-async def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway) -> None:
+async def test_same_action_after_a_crash_reuses_its_answer(gateway: Gateway) -> None:
     assert (await word_for(approval_gate(gateway), LIST, "e-2.0")).refusal == ""
     gateway.taken.clear()
     assert (await word_for(approval_gate(gateway), LIST, "e-2.0")).refusal == ""

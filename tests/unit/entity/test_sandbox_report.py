@@ -53,7 +53,9 @@ async def told(
     return reported
 
 
-def test_a_worker_is_told_what_stands_round_its_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_prompt_describes_the_sandbox_of_its_commands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     toolbox = Toolbox.for_entity("worker")
     found(monkeypatch, WORKS)
     assert "run in a sandbox" in guidance_of(toolbox, settings(), "ada")
@@ -66,13 +68,13 @@ def test_a_worker_is_told_what_stands_round_its_commands(monkeypatch: pytest.Mon
     assert "Commands are refused until" in guidance_of(toolbox, settings(required=True), "ada")
 
 
-def test_who_has_no_shell_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_without_a_shell_gets_no_sandbox_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     found(monkeypatch, MISSING)
     toolbox = Toolbox.for_entity("worker", ("read_file",))
     assert guidance_of(toolbox, settings(), "ada") == toolbox.guidance()
 
 
-async def test_the_person_is_told_once_a_run_that_there_is_none(
+async def test_missing_sandbox_is_reported_once_a_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     [(event, data, key)] = await told(monkeypatch, MISSING, settings())
@@ -88,7 +90,7 @@ async def test_the_person_is_told_once_a_run_that_there_is_none(
     assert open_["effect"] == "commands run without, and with the network"
 
 
-async def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_working_or_disabled_sandbox_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await told(monkeypatch, WORKS, settings()) == []
     assert await told(monkeypatch, MISSING, settings(mode="none")) == []
 

@@ -59,7 +59,7 @@ def test_a_turn_from_initialize_to_its_last_message(tmp_path: Path) -> None:
     assert talk.driver.verdict(143, "terminated") == ""
 
 
-def test_what_is_sent_in_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
+def test_text_sent_during_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
     talk = Talk(tmp_path)
     talk.write(talk.driver.encode_prompt("and that"))
     talk.begin()
@@ -125,7 +125,7 @@ def test_a_request_without_an_option_that_fits_is_cancelled(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("refuses_resume", [True, False])
-def test_a_session_is_loaded_and_what_is_replayed_is_not_reported_again(
+def test_replayed_updates_of_a_loaded_session_are_not_reported(
     tmp_path: Path, refuses_resume: bool
 ) -> None:
     talk = Talk(tmp_path, "s0")
@@ -149,7 +149,7 @@ def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("capabilities", [LOADS, RESUMES, {}])
-def test_a_session_that_is_lost_is_replaced_by_one_that_gets_the_whole_task(
+def test_lost_session_is_replaced_by_one_with_the_whole_task(
     tmp_path: Path, capabilities: JsonObject
 ) -> None:
     talk = Talk(tmp_path, "s0")
@@ -163,7 +163,7 @@ def test_a_session_that_is_lost_is_replaced_by_one_that_gets_the_whole_task(
     assert talk.prompt == f"{LOST}\n\nall of the task\n\nand that"
 
 
-def test_it_authenticates_where_the_preset_names_a_method(tmp_path: Path) -> None:
+def test_preset_method_is_used_for_authentication(tmp_path: Path) -> None:
     talk = Talk(tmp_path, authenticate="key")
     talk.answers(protocolVersion=1)
     assert talk.last["params"] == {"methodId": "key"}
@@ -191,7 +191,7 @@ def test_a_session_gets_the_tool_servers_that_its_agent_can_use(tmp_path: Path) 
 # --- failures ------------------------------------------------------------------------------------
 
 
-def test_a_failure_to_begin_is_a_problem_in_the_agents_own_words(tmp_path: Path) -> None:
+def test_failed_start_is_reported_with_the_message_of_the_agent(tmp_path: Path) -> None:
     old = Talk(tmp_path)
     problem = "it speaks version 0 of the protocol, not 1"
     assert old.answers(protocolVersion=0) == [TurnEnded("", problem)]
@@ -266,7 +266,7 @@ def test_the_client_is_not_offered_to_an_agent_that_uses_files_itself(tmp_path: 
 # --- updates -------------------------------------------------------------------------------------
 
 
-def test_a_command_is_reported_as_a_person_types_it_once_it_is_known(talk: Talk) -> None:
+def test_command_is_reported_as_typed_once_it_is_known(talk: Talk) -> None:
     shell = {"toolCallId": "t", "kind": "execute", "title": "bash"}
     assert talk.updates("tool_call", **shell, status="in_progress", rawInput={"cwd": "/w"}) == []
     command = ["/bin/bash", "-lc", "rm -r 'a b'"]
@@ -300,14 +300,14 @@ def test_the_output_of_a_command_is_text_with_its_exit_code(raw: Any, shown: str
     assert output_of({"rawOutput": {"exit_code": 3}, "content": TEXT_NO}) == "exit code 3\nno"
 
 
-def test_a_plan_is_reported_when_it_changes(talk: Talk) -> None:
+def test_plan_is_reported_when_it_changes(talk: Talk) -> None:
     rows = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]
     plan = [TextReported("Plan:\n- [x] look\n- [ ] write")]
     assert talk.updates("plan", entries=rows) == plan
     assert talk.updates("plan", entries=rows) == []
 
 
-def test_what_is_incomplete_or_unknown_is_skipped(talk: Talk) -> None:
+def test_incomplete_or_unknown_updates_are_skipped(talk: Talk) -> None:
     assert talk.receive({"id": 99, "result": {}}) == []
     assert talk.receive({"method": "session/update", "params": {"update": "x"}}) == []
     assert talk.updates("tool_call", title="no id") == []

@@ -37,7 +37,7 @@ def begun(folder: Path, report: JsonObject, session: str = "", **preset: Any) ->
 
 @pytest.mark.parametrize("session", ["", "s1"])
 @pytest.mark.parametrize("current", ["auto", "default"])
-def test_each_session_is_put_into_its_mode(tmp_path: Path, session: str, current: str) -> None:
+def test_each_session_is_set_to_its_mode(tmp_path: Path, session: str, current: str) -> None:
     talk = begun(tmp_path, modes(current, "default"), session)
     assert talk.last["method"] == "session/set_mode"
     assert talk.last["params"] == {"sessionId": "s1", "modeId": "default"}
@@ -45,7 +45,7 @@ def test_each_session_is_put_into_its_mode(tmp_path: Path, session: str, current
     assert talk.last["method"] == "session/prompt"
 
 
-def test_a_configuration_option_sets_it_and_the_response_says_what_is_set(tmp_path: Path) -> None:
+def test_mode_is_set_by_a_configuration_option_and_checked_in_the_response(tmp_path: Path) -> None:
     both = modes("auto", "default") | options("auto", "default")
     talk = begun(tmp_path, both)
     assert talk.last["method"] == "session/set_config_option"
@@ -68,9 +68,7 @@ def test_choices_may_be_in_groups(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sandboxed", "mode"), [(False, "agent"), (True, "agent-full")])
-def test_of_several_names_the_first_that_it_has_is_set(
-    tmp_path: Path, sandboxed: bool, mode: str
-) -> None:
+def test_first_supported_name_of_a_mode_is_set(tmp_path: Path, sandboxed: bool, mode: str) -> None:
     wanted: JsonObject = {"mode": ["auto", "agent"], "walled_mode": ["full", "agent-full"]}
     report = modes("read-only", "agent", "agent-full")
     talk = begun(tmp_path, report, sandboxed=sandboxed, **wanted)
@@ -104,7 +102,7 @@ def test_an_agent_that_refuses_its_mode_is_ended(tmp_path: Path, report: JsonObj
         ("config_option_update", options("auto", "default")),
     ],
 )
-def test_an_agent_that_leaves_its_mode_is_ended_and_permitted_nothing_more(
+def test_agent_that_changes_its_mode_is_ended_without_further_permissions(
     tmp_path: Path, update: str, report: JsonObject
 ) -> None:
     talk = begun(tmp_path, modes("auto", "default"))
@@ -127,7 +125,7 @@ def test_the_notification_of_qwen_code_is_checked(tmp_path: Path) -> None:
         assert [type(event) for event in events] == [SessionMustEnd] * is_ended
 
 
-def test_it_may_change_to_a_mode_that_allows_no_more(tmp_path: Path) -> None:
+def test_agent_may_change_to_a_stricter_mode(tmp_path: Path) -> None:
     talk = begun(tmp_path, modes("auto", "default", "plan"), further_modes="plan")
     talk.answers()
     for mode in ("plan", "default"):
@@ -146,7 +144,7 @@ def test_a_session_gets_the_meta_of_its_preset(tmp_path: Path, session: str, met
     assert talk.last["params"]["_meta"] == {"maker": {"ask": ["Bash"]}}
 
 
-def test_every_shipped_preset_has_its_rules_and_one_that_asks_has_a_mode() -> None:
+def test_every_shipped_preset_has_rules_and_an_asking_preset_has_a_mode() -> None:
     for name, preset in load_agents().items():
         assert "rules" in preset.model_fields_set, f"{name} does not say how rules apply to it"
         if preset.rules == "asked" and preset.driver == "acp":
@@ -158,7 +156,7 @@ def test_every_shipped_preset_has_its_rules_and_one_that_asks_has_a_mode() -> No
 @pytest.mark.parametrize(
     "name", ["claude-code", "claude-code-acp", "opencode-acp", "qwen", "gemini-acp"]
 )
-def test_one_that_thinks_some_actions_harmless_is_set_to_ask_for_those_too(name: str) -> None:
+def test_agent_that_skips_harmless_requests_is_configured_to_ask_for_all(name: str) -> None:
     settings = load_agents()[name].model_dump_json()
     assert "ask" in settings
     assert any(word in settings for word in ("Read", "*"))

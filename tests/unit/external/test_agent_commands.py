@@ -176,7 +176,7 @@ CLOSED: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "source", "closed_by"), CLOSED)
-def test_no_file_of_its_folder_or_its_home_tells_an_agent_to_ask_no_longer(
+def test_files_of_an_agent_cannot_turn_off_its_permission_requests(
     name: str, source: str, closed_by: str
 ) -> None:
     for launch in (started(name), started(name, session="s-1", is_sandboxed=True)):

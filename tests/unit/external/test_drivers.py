@@ -78,7 +78,7 @@ def test_each_driver_reports_the_same_however_its_input_is_cut(
 
 @pytest.mark.parametrize("name", DRIVERS)
 @given(data=st.binary(max_size=200))
-def test_every_driver_skips_what_it_does_not_know(name: str, data: bytes) -> None:
+def test_every_driver_skips_unknown_input(name: str, data: bytes) -> None:
     one = driver(name)
     strange: list[Any] = [{"type": "new"}, [1], {"type": "result", "usage": 7, "stats": "x"}]
     one.feed(data + b"\n")
@@ -130,7 +130,7 @@ def test_codex_reports_the_usage_of_its_thread_of_which_a_start_is_a_part() -> N
     ]
 
 
-def test_what_codex_wrote_before_a_tool_call_is_not_its_last_message() -> None:
+def test_text_of_codex_before_a_tool_call_is_not_its_last_message() -> None:
     lines = [json.loads(line) for line in FILES["codex"].read_text().splitlines()]
     assert ended(driver("codex"), *(line for line in lines if "Done." not in str(line))).text == ""
 
@@ -153,7 +153,7 @@ REFUSED = opencode(
 )
 
 
-def test_opencode_that_ended_in_the_middle_of_its_work_has_failed_though_it_exits_with_0() -> None:
+def test_opencode_that_ended_during_its_work_has_failed_despite_exit_code_0() -> None:
     one = driver("opencode")
     end = ended(one, TEXT, REFUSED, step("tool-calls"))
     assert end.text == "", "a text before a tool call is not the last message"
@@ -163,7 +163,7 @@ def test_opencode_that_ended_in_the_middle_of_its_work_has_failed_though_it_exit
     assert "'length'" in ended(driver("opencode"), TEXT, step("length")).problem
 
 
-def test_opencode_that_went_on_after_a_refusal_has_not_failed_and_its_steps_add_up() -> None:
+def test_opencode_that_continued_after_a_refusal_has_not_failed_and_its_usage_adds_up() -> None:
     one = driver("opencode")
     events = fed(one, REFUSED, step("tool-calls"), TEXT, step("stop"))
     assert one.feed(b"") == [TurnEnded("I look at it.")]
@@ -181,7 +181,7 @@ def test_opencode_that_went_on_after_a_refusal_has_not_failed_and_its_steps_add_
         (None, "it reported an error"),
     ],
 )
-def test_an_error_of_opencode_is_shown_in_its_own_words(error: object, shown: str) -> None:
+def test_error_of_opencode_is_shown_verbatim(error: object, shown: str) -> None:
     one = driver("opencode")
     fed(one, TEXT, {"type": "error", "sessionID": "s", "error": error})
     assert one.verdict(1, "") == shown
@@ -244,7 +244,7 @@ def test_claude_that_was_interrupted_has_not_failed() -> None:
     assert b"go on" in (one.encode_prompt("go on") or b"")
 
 
-def test_claudes_turn_has_ended_when_it_has_taken_in_all_prompts() -> None:
+def test_turn_of_claude_ends_after_all_prompts_were_read() -> None:
     one = driver("claude")
     one.opening()
     one.encode_prompt("and this")

@@ -42,7 +42,7 @@ def test_a_link_is_neither_read_nor_written_through(exchange: ExchangeFolder) ->
     assert (exchange.folder / INBOX).read_text() == "[ada]: hello\n\n---\n\n"
 
 
-def test_what_is_not_a_file_is_replaced_or_skipped(exchange: ExchangeFolder) -> None:
+def test_irregular_file_is_replaced_or_skipped(exchange: ExchangeFolder) -> None:
     for name in (INBOX, RESULT):
         (exchange.folder / name).mkdir()
     os.mkfifo(exchange.folder / OUTBOX)
@@ -53,7 +53,9 @@ def test_what_is_not_a_file_is_replaced_or_skipped(exchange: ExchangeFolder) -> 
     assert exchange.text(OUTBOX) == ""
 
 
-def test_all_but_the_result_is_moved_beside_what_is_published(exchange: ExchangeFolder) -> None:
+def test_all_files_but_the_result_are_moved_out_of_the_published_folder(
+    exchange: ExchangeFolder,
+) -> None:
     node = exchange.folder.parent
     exchange.write(TASK, "do it\n")
     exchange.write(RESULT, "done\n")
@@ -66,7 +68,7 @@ def test_all_but_the_result_is_moved_beside_what_is_published(exchange: Exchange
     assert (node / TASK).read_text() == "do it\n"
 
 
-def test_what_an_agent_keeps_for_itself_is_not_work(exchange: ExchangeFolder) -> None:
+def test_private_files_of_an_agent_are_not_work(exchange: ExchangeFolder) -> None:
     kept = (".git", ".aider*")
     for name in (".git", "empty"):
         (exchange.folder / name).mkdir()
@@ -77,7 +79,7 @@ def test_what_an_agent_keeps_for_itself_is_not_work(exchange: ExchangeFolder) ->
     assert exchange.has_work(kept)
 
 
-def test_after_a_refusal_its_own_files_are_back_and_it_has_to_write_a_result(
+def test_refused_result_restores_exchange_files_and_requires_a_new_result(
     exchange: ExchangeFolder,
 ) -> None:
     node = exchange.folder.parent

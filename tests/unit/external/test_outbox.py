@@ -30,7 +30,7 @@ def read(text: str, *, is_settled: bool = True) -> list[tuple[str, str, bool]]:
         ("# Outbox\n\n@ada: after a heading", [("ada", "after a heading", False)]),
     ],
 )
-def test_both_forms_are_read(text: str, messages: list[tuple[str, str, bool]]) -> None:
+def test_both_message_forms_are_read(text: str, messages: list[tuple[str, str, bool]]) -> None:
     assert read(text) == messages
 
 
@@ -46,7 +46,7 @@ def test_a_message_that_may_be_incomplete_waits_until_the_file_is_settled() -> N
         assert read(text, is_settled=False) == messages, text
 
 
-def test_the_same_text_counts_as_often_as_it_occurs() -> None:
+def test_repeated_text_is_sent_as_often_as_it_occurs() -> None:
     keys = {one.key for one in unsent("@ada: hi\n\n", (), is_settled=True)}
     assert unsent("@ada: hi\n\n", keys, is_settled=True) == []
     [again] = unsent("@ada: hi\n\n@ada: hi\n\n", keys, is_settled=True)

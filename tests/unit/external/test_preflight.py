@@ -54,11 +54,11 @@ def test_the_rules_that_do_not_apply_to_an_agent_are_named() -> None:
         PUSH.model_copy(update={"sandboxed": False}),
     ],
 )
-def test_there_is_no_warning_of_rules_on_what_it_does_not_do(rule: ApprovalRule) -> None:
+def test_rule_on_an_action_the_agent_lacks_gives_no_warning(rule: ApprovalRule) -> None:
     assert warnings(robot(), rule) == []
 
 
-def test_for_one_that_asks_there_is_a_warning_only_of_spending_and_of_its_own_account() -> None:
+def test_asking_agent_gets_warnings_only_of_spending_and_its_own_account() -> None:
     assert warnings(robot("asked"), PUSH) == []
     limit = ApprovalRule(action="ask", name="limit", tool=("spend",), over_usd=5)
     [spending] = warnings(robot("asked"), PUSH, limit)
@@ -110,7 +110,7 @@ ENFORCED: list[tuple[str, Author, str, bool]] = [
 
 
 @pytest.mark.parametrize(("command", "author", "rule", "is_refused"), ENFORCED)
-def test_an_agent_for_which_a_rule_cannot_be_enforced_is_refused_unless_a_person_exempts_it(
+def test_agent_without_enforceable_rules_is_refused_unless_a_person_exempts_it(
     command: str, author: Author, rule: str, is_refused: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "agents.yaml").write_text(AGENTS)
@@ -143,7 +143,7 @@ def program(folder: Path, text: str, name: str = "codex") -> Path:
     return path
 
 
-def test_a_command_line_does_not_ask(tmp_path: Path) -> None:
+def test_command_line_agent_is_warned_that_it_does_not_ask(tmp_path: Path) -> None:
     build = program(tmp_path, "#!/bin/sh\n", "build")
     assert warnings(meant_by(f"{build} --all", load_agents(), {"PATH": "/bin"}, "person"), PUSH)
 
@@ -166,7 +166,7 @@ def codex(folder: Path, text: str) -> ExternalAgent:
     return ExternalAgent("codex", load_agents()["codex"], str(program(folder, text)))
 
 
-def test_one_whose_sandbox_does_not_work_is_refused_with_what_can_be_done(tmp_path: Path) -> None:
+def test_agent_without_a_working_sandbox_is_refused_with_advice(tmp_path: Path) -> None:
     agent = codex(tmp_path, FORBIDDEN)
     why = why_not_confined(agent, WITHOUT, {})
     assert "(bwrap: No permissions to create a new namespace)" in why
@@ -175,13 +175,13 @@ def test_one_whose_sandbox_does_not_work_is_refused_with_what_can_be_done(tmp_pa
     assert (tmp_path / "codex.log").read_text() == "x\n", "it is tried once a process"
 
 
-def test_in_a_sandbox_of_ours_it_needs_none_of_its_own(tmp_path: Path) -> None:
+def test_agent_in_our_sandbox_needs_no_sandbox_of_its_own(tmp_path: Path) -> None:
     assert why_not_confined(codex(tmp_path, FORBIDDEN), WITHIN, {}) == ""
     assert not (tmp_path / "codex.log").exists()
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\nexit 2\n", "no program"])
-def test_one_that_works_or_knows_no_such_trial_is_accepted(tmp_path: Path, text: str) -> None:
+def test_agent_with_a_working_or_untested_sandbox_is_accepted(tmp_path: Path, text: str) -> None:
     assert why_not_confined(codex(tmp_path, text), WITHOUT, {}) == ""
 
 
@@ -194,7 +194,7 @@ def test_one_without_a_trial_is_accepted_and_one_without_its_helper_is_not() -> 
     assert why("no-bwrap", "true").startswith("its own sandbox does not work (no-bwrap is not")
 
 
-def test_a_worker_with_such_an_agent_is_refused_when_it_is_created(tmp_path: Path) -> None:
+def test_worker_with_an_unconfined_agent_is_refused_at_creation(tmp_path: Path) -> None:
     codex(tmp_path, FORBIDDEN)
     config = CONFIG.model_copy(update={"mode": "none"})
     message = "'codex' cannot work here.*No permissions.*sandbox.mode is none"

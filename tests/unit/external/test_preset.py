@@ -67,9 +67,7 @@ def agents_with(folder: Path, text: str) -> dict[str, AgentPreset]:
 
 
 @pytest.mark.parametrize("author", ["model", "person"])
-def test_a_value_of_a_parameter_adds_the_arguments_that_the_preset_has_for_it(
-    author: Author, tmp_path: Path
-) -> None:
+def test_parameter_value_adds_the_arguments_of_the_preset(author: Author, tmp_path: Path) -> None:
     program = put_program(tmp_path, "claude")
     path = {"PATH": str(tmp_path)}
     agent = meant_by("claude-code effort=high", load_agents(), path, author)
@@ -79,7 +77,7 @@ def test_a_value_of_a_parameter_adds_the_arguments_that_the_preset_has_for_it(
     assert words[words.index("--effort") + 1] == "high"
 
 
-def test_further_words_of_a_person_are_options_of_the_preset_and_unbind_its_rules(
+def test_extra_words_of_a_person_are_options_and_disable_the_rules(
     tmp_path: Path,
 ) -> None:
     put_program(tmp_path, "claude")
@@ -107,7 +105,7 @@ def test_any_other_command_of_a_person_is_a_command_line(tmp_path: Path) -> None
         ("./none --x", "'./none' is not installed: put ./none on the PATH"),
     ],
 )
-def test_what_cannot_be_run_is_refused_with_what_is_possible(
+def test_unusable_command_is_refused_with_the_possible_ones(
     command: str, message: str, tmp_path: Path
 ) -> None:
     agents_with(tmp_path, "claude-code: {carried: ''}\n")
@@ -284,7 +282,7 @@ def agent_at(tool: Path, name: str = "aider", command: str = "aider") -> Externa
     return ExternalAgent(name, AgentPreset(command=(command,)), str(tool))
 
 
-def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Path) -> None:
+def test_sandbox_shows_the_environment_of_a_script_and_its_python(tool: Path) -> None:
     top = tool.parents[1]
     shown = sandbox_readable(agent_at(tool), "")
     needed = ("aider/bin", "aider/lib", "aider/pyvenv.cfg", "../pythons/3.12/lib")
@@ -303,7 +301,7 @@ def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Pat
         "#!/bin/sh\n'''exec' \"{venv}/bin/python\" \"$0\" \"$@\"\n' '''\n",
     ],
 )
-def test_the_interpreter_is_found_however_a_script_names_it(tool: Path, head: str) -> None:
+def test_interpreter_of_a_script_is_found_in_every_shebang_form(tool: Path, head: str) -> None:
     venv = tool.parents[1] / "venvs/aider"
     tool.resolve().write_text(head.replace("{venv}", str(venv)) + "import aider\n")
     shown = sandbox_readable(agent_at(tool), str(venv / "bin"))

@@ -14,7 +14,7 @@ def test_a_line_of_many_megabytes_is_read_whole_and_once() -> None:
     assert [found for piece in pieces for found in reader.objects(piece)] == [value]
 
 
-def test_a_line_beyond_the_limit_is_left_out_and_the_next_is_read() -> None:
+def test_line_beyond_the_limit_is_skipped() -> None:
     reader = JsonLinesReader()
     piece = b" " * (1 << 20)
     for _ in range(LINE_BYTES // len(piece) + 1):
@@ -23,7 +23,7 @@ def test_a_line_beyond_the_limit_is_left_out_and_the_next_is_read() -> None:
     assert f"at most {LINE_BYTES}" in reader.noise
 
 
-def test_a_line_that_could_not_be_stored_is_left_out() -> None:
+def test_line_that_cannot_be_stored_is_skipped() -> None:
     reader = JsonLinesReader()
     for levels in (NESTING + 1, 100_000):
         assert reader.objects(b'{"a":' * levels + b"1" + b"}" * levels + b"\n") == []

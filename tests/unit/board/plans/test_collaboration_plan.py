@@ -114,7 +114,7 @@ def test_a_plan_that_was_followed_is_the_same_plan(contract: dict[str, Any]) -> 
     }
 
 
-def test_a_contract_may_be_looser() -> None:
+def test_contract_may_relax_the_checkpoint_policy() -> None:
     plan = parse_plan(changed(contract={"checkpoint_policy": "majority", "timeout_seconds": 5}))
     assert (plan.contract.checkpoint_policy, plan.contract.timeout_seconds) == ("majority", 5)
 
@@ -142,7 +142,7 @@ def test_a_contract_may_be_looser() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
+def test_error_names_its_place(text: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         parse_plan(text, "p")
 
@@ -158,7 +158,7 @@ def test_one_worker_has_one_model() -> None:
         parse_plan(text)
 
 
-def test_every_mistake_is_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_plan(changed(extra=1, contract={"max_stages": 0}), "p")
     assert len(str(caught.value).splitlines()) == 2
@@ -187,17 +187,17 @@ def test_a_plan_bounds_the_stages_of_its_run() -> None:
         driver.node("fourth")
 
 
-def test_a_plan_has_no_more_stages_than_it_allows() -> None:
+def test_plan_with_more_stages_than_its_limit_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"max_stages: is 1, and the plan has 2 stages"):
         parse_plan(changed(contract={"max_stages": 1}))
 
 
-def test_a_plan_may_be_all_there_is() -> None:
+def test_plan_without_reconvening_refuses_a_reconvene() -> None:
     driver = started(changed(contract={"coordinator_reconvenes": False}))
     driver.refuses(Reconvene("so far"), r"coordinator_reconvenes.*`finish`")
 
 
-def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
+def test_node_options_of_a_role_are_on_the_board() -> None:
     asked = {"labels": ["market"], "max_iterations": 5, "timeout_seconds": 60}
     driver = BoardDriver()
     text = json.dumps(
@@ -209,7 +209,7 @@ def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
     assert driver.who("a").can_lead
 
 
-def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
+def test_contract_of_a_plan_applies_to_the_stage_it_fills() -> None:
     contract = {"max_iterations_per_node": 7, "timeout_seconds": 60, "checkpoint_policy": "any"}
     whole = {**SEED, "contract": contract}
     alone = {**whole, "stages": SEED["stages"][1:]}
@@ -254,7 +254,7 @@ def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed()
     assert not has_unopened_stage(driver.board, RECONVENED)
 
 
-def test_a_stage_whose_needs_have_failed_is_left_to_the_coordinator() -> None:
+def test_stage_with_failed_needs_is_left_to_the_coordinator() -> None:
     driver = BoardDriver()
     filled(driver)
     driver.do(FailNode("alice", None, "no source"))
@@ -268,7 +268,7 @@ def test_a_stage_whose_needs_have_failed_is_left_to_the_coordinator() -> None:
 @pytest.mark.parametrize(
     ("given", "waits"), [({"coordinator_reconvenes": True}, True), ({}, False)]
 )
-def test_the_coordinator_is_told_how_its_plan_continues(given: Any, waits: bool) -> None:
+def test_coordinator_is_notified_how_its_plan_continues(given: Any, waits: bool) -> None:
     assert ("`reconvene`" in plan_notice(changed(contract=given), "dynamic")) is waits
     assert plan_notice(None, "dynamic") == ""
 

@@ -154,7 +154,7 @@ def test_conditions_and_items_are_drawn() -> None:
     assert "find if result.bad" in graph.to_html()
 
 
-def test_what_happened_has_sub_nodes_and_stages_in_their_order() -> None:
+def test_graph_of_a_board_has_sub_nodes_and_stages_in_order() -> None:
     driver = BoardDriver(max_depth=2)
     driver.busy("survey", "ada")
     driver.node("detail", parent="survey")

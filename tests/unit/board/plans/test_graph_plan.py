@@ -40,7 +40,7 @@ def test_filling_a_board_twice_changes_nothing() -> None:
     assert len(driver.board.nodes) == 3
 
 
-def test_the_same_plan_may_be_yaml(tmp_path: Path) -> None:
+def test_plan_may_be_written_in_yaml(tmp_path: Path) -> None:
     text = """
 goal: Compare both
 nodes:
@@ -79,7 +79,7 @@ def test_a_node_with_a_model_of_its_own_has_a_worker_of_its_own() -> None:
     assert plan.nodes[0].worker == "deep-dive"
 
 
-def test_ids_that_look_alike_stay_apart() -> None:
+def test_similar_ids_get_distinct_names() -> None:
     plan = parse_plan(
         '{"nodes": [{"id": "A 1", "task": "t"}, {"id": "a-1", "task": "t", "deps": ["A 1"]}]}'
     )
@@ -117,7 +117,7 @@ def graph(**changes: object) -> str:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
+def test_error_names_its_place(text: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         parse_plan(text, "p.json")
 
@@ -170,12 +170,12 @@ nodes:
         ('{"nodes": [{"id": "\x7f", "task": ""}]}', r"p: nodes\[0\].task: must"),
     ],
 )
-def test_a_mistake_is_told_with_its_line_and_the_key_as_it_is_written(text: str, told: str) -> None:
+def test_error_names_its_line_and_the_key_as_written(text: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=f"(?m)^{told}"):
         parse_plan(text, "p")
 
 
-def test_a_list_is_not_called_too_short_for_a_mistake_in_it() -> None:
+def test_error_in_a_list_item_does_not_report_a_short_list() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_plan('{"nodes": [{"id": "a"}]}', "p")
     assert str(caught.value).startswith("p:1: nodes[0].task: is missing")

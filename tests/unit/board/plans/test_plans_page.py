@@ -38,7 +38,7 @@ def test_its_examples_are_plans_of_both_forms() -> None:
 
 
 @pytest.mark.parametrize("heading", FORMS)
-def test_it_lists_every_key_with_its_default(heading: str) -> None:
+def test_page_lists_every_key_with_its_default(heading: str) -> None:
     part = re.split(rf"^###? {heading}$", PAGE, flags=re.M)[1].partition("\n##")[0]
     written = {tuple(re.findall(r"`(\w+)`", keys)): told for keys, told in ROW.findall(part)}
     form = FORMS[heading]

@@ -68,7 +68,7 @@ def test_the_last_stage_has_its_policy_too() -> None:
     }
 
 
-def test_a_failure_is_borne_as_long_as_enough_can_be_completed() -> None:
+def test_failure_is_tolerated_while_the_policy_can_still_be_met() -> None:
     driver = filled("majority")
     fail(driver, "ada")
     assert statuses(driver)["dot"] == "pending"
@@ -77,7 +77,7 @@ def test_a_failure_is_borne_as_long_as_enough_can_be_completed() -> None:
     assert "its dependency 'ada' failed" in (driver.at("dot").reason or "")
 
 
-def test_where_all_must_complete_one_failure_ends_what_is_behind() -> None:
+def test_one_failure_ends_dependents_if_all_must_complete() -> None:
     driver = filled("all_must_complete")
     fail(driver, "ada")
     assert statuses(driver)["dot"] == "failed"

@@ -29,7 +29,7 @@ def marks(plan: object) -> list[str]:
 
 
 @pytest.mark.parametrize("plan", [*map(yaml.safe_load, EXAMPLES), SHORT])
-def test_what_can_be_followed_is_not_marked(plan: object) -> None:
+def test_valid_plan_has_no_schema_errors(plan: object) -> None:
     parse_plan(yaml.safe_dump(plan))
     assert marks(plan) == []
 
@@ -45,7 +45,7 @@ def test_what_can_be_followed_is_not_marked(plan: object) -> None:
         {"mode": "fast"},
     ],
 )
-def test_what_is_refused_is_marked(wrong: dict[str, Any]) -> None:
+def test_refused_plan_has_schema_errors(wrong: dict[str, Any]) -> None:
     plan = {"nodes": [{"id": "a", "task": "x"}, {"id": "b", "task": "x", **wrong}]}
     if "task" not in wrong:  # YAML's numbers are read as texts
         with pytest.raises(InvalidInput):

@@ -34,7 +34,7 @@ def test_the_same_cause_creates_one_node() -> None:
     assert driver.board.node_by_cause("c2") is None
 
 
-def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
+def test_node_is_named_after_its_task_with_a_unique_suffix() -> None:
     driver = BoardDriver()
     for cause in ("1", "2", "3"):
         driver.do(CreateNode(cause, NodeSpec(task="Look at the Tables, please, and say more")))
@@ -95,7 +95,7 @@ def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
         ({"name": "self", "dependencies": ("self",)}, "unknown node 'self'"),
     ],
 )
-def test_what_a_node_cannot_ask_for_is_refused(asked: dict[str, Any], why: str) -> None:
+def test_invalid_node_request_is_refused(asked: dict[str, Any], why: str) -> None:
     driver = BoardDriver()
     driver.node("source")
     driver.node("two")
@@ -143,7 +143,7 @@ def test_a_run_has_a_bounded_number_of_nodes() -> None:
         driver.node("three")
 
 
-def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colliding_ids_are_made_distinct(monkeypatch: pytest.MonkeyPatch) -> None:
     def three_values(*parts: str) -> str:
         return "aaaaaa" if len(parts) == 2 else f"aaaaa{parts[2]}"
 
@@ -154,7 +154,7 @@ def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(driver.board.nodes) == ["aaaaaa", "aaaaa2"]
 
 
-def test_nothing_happens_before_a_run_or_after_it() -> None:
+def test_commands_outside_a_run_are_refused() -> None:
     with pytest.raises(IllegalTransition, match="no run"):
         decide(Board(), CreateNode("c", NodeSpec(task="x")), 0)
     driver = BoardDriver()
@@ -163,7 +163,7 @@ def test_nothing_happens_before_a_run_or_after_it() -> None:
         driver.node("late")
 
 
-def test_a_board_holds_one_run() -> None:
+def test_board_has_one_run() -> None:
     driver = BoardDriver()
     again = StartRun(run_id=RunId("r1"), goal="the goal", model="a/b", worker_model="c/d")
     assert driver.do(again) == []

@@ -41,7 +41,7 @@ def test_a_cycle_ends_once_and_the_next_begins_once() -> None:
     assert facts(do(board, c.StartCycle("call-2"))).cycle == 3
 
 
-def test_it_is_known_when_a_cycle_began() -> None:
+def test_cycle_start_time_is_known() -> None:
     assert facts(started("finite")).cycle_began_at == 0.0
     board = do(started(), c.EndCycle("call-1", "seen: a", 60.0))
     assert facts(board).cycle_began_at == 1.0

@@ -53,7 +53,7 @@ def statuses(driver: BoardDriver) -> dict[str, str]:
     return {node.name: node.status for node in driver.board.nodes.values()}
 
 
-def test_the_branch_whose_condition_is_true_runs_and_the_other_is_skipped() -> None:
+def test_true_branch_runs_and_the_other_is_skipped() -> None:
     driver = after(REVIEW, "score", {"value": 0.7, "tags": ["x"]})
     assert statuses(driver) == {
         "score": "completed",
@@ -90,7 +90,7 @@ def test_a_condition_without_an_answer_fails_its_node(value: object, why: str) -
     assert driver.at("report").status == "failed"
 
 
-def test_a_node_is_done_for_each_item_and_what_needs_it_needs_all() -> None:
+def test_for_each_creates_one_node_per_item_and_dependents_need_all() -> None:
     files = [{"name": "a"}, {"name": "b"}]
     driver = after(EACH, "find", {"files": files})
     assert (driver.at("look").status, driver.at("look").copies) == (
@@ -126,7 +126,7 @@ def test_a_list_that_is_empty_or_cannot_be_followed(value: object, status: str, 
     assert driver.at("sum").status == status
 
 
-def test_a_journal_that_is_read_again_decides_nothing_anew() -> None:
+def test_replayed_journal_repeats_no_decision() -> None:
     driver = BoardDriver()
     driver.fill(EACH)
     driver.settle()
@@ -149,13 +149,13 @@ def test_a_journal_that_is_read_again_decides_nothing_anew() -> None:
         ("for_each: {node: x}", r"p:3: nodes\[1\].deps\[0\]: unknown node 'x'"),
     ],
 )
-def test_a_mistake_in_the_flow_is_told_with_its_line(line: str, why: str) -> None:
+def test_error_in_a_flow_names_its_line(line: str, why: str) -> None:
     text = f"nodes:\n  - {{id: a, task: t}}\n  - id: c\n    {line}\n    task: t\n"
     with pytest.raises(InvalidInput, match=why):
         parse_plan(text, "p")
 
 
-def test_an_expression_alone_is_for_each_of_the_one_dependency() -> None:
+def test_bare_for_each_expression_refers_to_the_only_dependency() -> None:
     plan = parse_plan(
         "nodes: [{id: a, task: t}, {id: b, task: t, deps: [a], for_each: result.items}]"
     )

@@ -13,14 +13,14 @@ def working() -> BoardDriver:
     return driver
 
 
-def test_a_whole_result_suggests_nothing() -> None:
+def test_complete_result_has_no_suggestion() -> None:
     driver = working()
     driver.done("report", summary="all ten", files=("r.md",))
     assert suggestion(driver.at("report")) == ""
     assert "in part" not in str(waited_row(driver.board, driver.at("report")))
 
 
-def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
+def test_partial_result_is_marked_with_a_suggested_next_node() -> None:
     driver = working()
     [event] = driver.events(
         CompleteNode(
@@ -46,14 +46,14 @@ def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
     assert node_row(driver.board, node)["summary"].endswith("[in part; missing: companies 7 to 10]")
 
 
-def test_the_suggestion_can_be_followed_as_it_stands() -> None:
+def test_suggested_command_is_accepted_unchanged() -> None:
     driver = working()
     driver.done("report", summary="six of ten", files=("r.md",), missing="the rest")
     driver.node("report-rest", refs={"report": "report"})
     assert driver.at("report-rest").refs["report"].endswith("/published")
 
 
-def test_a_failure_names_what_its_worker_left_behind() -> None:
+def test_failure_names_the_files_of_its_worker() -> None:
     driver = working()
     left = tuple(f"{number}.md" for number in range(14))
     [event] = driver.events(FailNode("report", 1, "its turns are used up", left))
@@ -64,7 +64,7 @@ def test_a_failure_names_what_its_worker_left_behind() -> None:
     assert "11.md and 2 more" in told
 
 
-def test_a_failure_that_left_nothing_suggests_nothing() -> None:
+def test_failure_without_files_has_no_suggestion() -> None:
     driver = working()
     driver.do(FailNode("report", 1, "no"))
     assert suggestion(driver.at("report")) == ""

@@ -64,7 +64,7 @@ def test_a_stage_has_its_workers_and_nodes_at_once() -> None:
     assert driver.do(launched("research", role("Ada", "find facts"))) == []
 
 
-def test_who_is_named_again_persists_and_who_is_let_go_leaves_the_outputs() -> None:
+def test_repeated_role_keeps_its_worker_and_a_dropped_role_keeps_its_outputs() -> None:
     driver = desk_after_research()
     ada = driver.who("Ada").id
     driver.do(
@@ -85,7 +85,7 @@ def test_who_is_named_again_persists_and_who_is_let_go_leaves_the_outputs() -> N
     assert driver.at("dave-synthesis").status == "pending"
 
 
-def test_roles_may_stand_before_those_they_need() -> None:
+def test_role_may_precede_the_roles_it_needs() -> None:
     driver = BoardDriver()
     driver.do(
         launched(
@@ -131,7 +131,7 @@ def test_roles_may_stand_before_those_they_need() -> None:
         ),
     ],
 )
-def test_what_cannot_be_changes_nothing(command: LaunchRoles, why: str) -> None:
+def test_invalid_launch_changes_nothing(command: LaunchRoles, why: str) -> None:
     driver = desk_after_research()
     before: Board = driver.board
     with pytest.raises((IllegalTransition, InvalidInput), match=why):
@@ -220,7 +220,7 @@ def test_a_lead_opens_a_stage_below_its_own_node() -> None:
     assert len(driver.board.stages) == 1
 
 
-def test_a_leads_stage_goes_on_when_enough_of_it_is_completed() -> None:
+def test_stage_of_a_lead_ends_early_when_its_policy_is_met() -> None:
     driver = leading()
     roles = (role("ben", "one way"), role("cyd", "another way"))
     driver.do(led("c1", *roles, contract={"checkpoint_policy": "any"}))

@@ -21,7 +21,7 @@ def move(worker: str | None = None, model: str | None = None, cause: str = "m1")
     return c.MoveNode("a", cause, worker, model, "too slow")
 
 
-def test_a_held_node_goes_when_its_worker_has_let_go_of_it() -> None:
+def test_running_node_moves_after_its_worker_releases_it() -> None:
     driver = at_work()
     assert driver.do(move("ben")) == ["node.moved"]
     a = driver.at("a")
@@ -48,7 +48,7 @@ def test_another_model_has_a_new_worker_hired() -> None:
     assert (holder.model, holder.name) == ("x/strong", "worker-1")
 
 
-def test_a_pending_node_goes_there_when_it_starts() -> None:
+def test_pending_node_moves_when_it_starts() -> None:
     driver = at_work()
     driver.node("b", "a")
     assert driver.do(c.MoveNode("b", "m1", "ben")) == ["node.moved"]
@@ -62,7 +62,7 @@ def test_a_pending_node_goes_there_when_it_starts() -> None:
 
 
 @pytest.mark.parametrize("ends", [c.FailNode("a", 1, "no network"), c.LoseWorker("ada", "it died")])
-def test_what_its_worker_fails_meanwhile_is_tried_by_the_other(ends: c.Command) -> None:
+def test_node_failed_during_its_move_is_retried_by_the_other_worker(ends: c.Command) -> None:
     driver = at_work()
     driver.do(move("ben"))
     assert "node.released" in driver.do(ends)
@@ -72,7 +72,7 @@ def test_what_its_worker_fails_meanwhile_is_tried_by_the_other(ends: c.Command) 
     assert "taken" not in a.failed_before
 
 
-def test_what_its_worker_completes_meanwhile_is_completed() -> None:
+def test_node_completed_during_its_move_stays_completed() -> None:
     driver = at_work()
     driver.do(move("ben"))
     driver.do(c.CompleteNode("a", 1, NodeResult(summary="done")))
@@ -90,7 +90,7 @@ def test_a_failed_node_is_tried_again_elsewhere() -> None:
     assert driver.at("a").assigned_worker == driver.who("ben").id
 
 
-def test_sub_nodes_are_cancelled_with_the_attempt_that_made_them() -> None:
+def test_sub_nodes_are_cancelled_with_their_attempt() -> None:
     driver = at_work()
     driver.node("a1", parent="a")
     driver.do(c.BlockNode("a", ("a1",)))
@@ -99,7 +99,7 @@ def test_sub_nodes_are_cancelled_with_the_attempt_that_made_them() -> None:
     assert (driver.board.waits, driver.at("a1").status) == ({}, "cancelled")
 
 
-def test_who_cannot_do_it_is_refused() -> None:
+def test_move_to_an_unsuitable_worker_is_refused() -> None:
     driver = BoardDriver(max_workers=2)
     driver.busy("a", "ada")
     driver.do(c.SpawnWorker("w", WorkerSpec(name="solo", mode="single_inference")))

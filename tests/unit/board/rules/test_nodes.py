@@ -29,7 +29,7 @@ def driver() -> BoardDriver:
     return made
 
 
-def test_a_node_goes_from_pending_to_completed(driver: BoardDriver) -> None:
+def test_node_changes_from_pending_to_completed(driver: BoardDriver) -> None:
     assert driver.do(AssignNode("one", "ada")) == ["node.assigned"]
     assert (driver.at("one").attempt, driver.who("ada").status) == (1, "busy")
     assert driver.do(StartNode("one", "ada", 1)) == ["node.started"]
@@ -44,7 +44,7 @@ def test_a_node_goes_from_pending_to_completed(driver: BoardDriver) -> None:
     assert times.created < times.assigned < times.started < (times.ended or 0)
 
 
-def test_what_was_said_twice_happens_once(driver: BoardDriver) -> None:
+def test_repeated_command_has_no_effect(driver: BoardDriver) -> None:
     driver.run("one", "ada")
     assert driver.do(AssignNode("one", "ada")) == []
     assert driver.do(StartNode("one", "ada", 1)) == []
@@ -60,7 +60,7 @@ def test_a_node_with_open_dependencies_is_not_assigned(driver: BoardDriver) -> N
         driver.assign("two", "ada")
 
 
-def test_a_worker_holds_one_node(driver: BoardDriver) -> None:
+def test_worker_has_at_most_one_node(driver: BoardDriver) -> None:
     driver.node("three")
     driver.run("one", "ada")
     with pytest.raises(IllegalTransition, match=r"'ada' is busy with node 'one' \(idle: ben\)"):
@@ -80,7 +80,7 @@ def test_a_stale_attempt_is_refused(driver: BoardDriver) -> None:
         driver.refuses(command, r"is stale \(now: 1\)")
 
 
-def test_an_ended_node_stays_as_it_is(driver: BoardDriver) -> None:
+def test_ended_node_cannot_change(driver: BoardDriver) -> None:
     driver.complete("one", "ada")
     for command in (CancelNode("one"), FailNode("one", 1, "x"), AssignNode("one", "ben")):
         driver.refuses(command, "is completed and cannot be")
@@ -88,7 +88,7 @@ def test_an_ended_node_stays_as_it_is(driver: BoardDriver) -> None:
     driver.refuses(FailNode("two", None, "x"), "is cancelled and cannot be failed")
 
 
-def test_the_first_word_of_a_worker_implies_that_it_began(driver: BoardDriver) -> None:
+def test_first_report_of_a_worker_implies_its_start(driver: BoardDriver) -> None:
     driver.assign("one", "ada")
     assert driver.do(CompleteNode("one", 1, NodeResult(summary=""))) == [
         "node.started",
@@ -143,7 +143,7 @@ def test_a_node_may_be_kept_for_a_busy_worker(driver: BoardDriver) -> None:
     assert driver.at("two").assigned_worker == driver.who("ada").id
 
 
-def test_an_unknown_node_or_worker_is_told_with_the_known(driver: BoardDriver) -> None:
+def test_unknown_node_or_worker_is_refused_with_the_known_names(driver: BoardDriver) -> None:
     with pytest.raises(InvalidInput, match=r"unknown node 'x' \(known: one, two\)"):
         driver.assign("x", "ada")
     with pytest.raises(InvalidInput, match=r"unknown worker 'x' \(known: ada, ben\)"):
@@ -156,9 +156,7 @@ OUTSIDE = (
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_node_ends_with_no_name_that_leads_out_of_its_folder(
-    driver: BoardDriver, name: str
-) -> None:
+def test_result_with_a_path_outside_its_folder_is_refused(driver: BoardDriver, name: str) -> None:
     driver.run("one", "ada")
     for named in (
         NodeResult(summary="done", files=("a.md", name)),

@@ -50,7 +50,7 @@ def test_a_node_of_the_plan_is_given_up_only_with_a_reason() -> None:
     assert driver.do(CancelNode("own", by="coordinator")) == ["node.cancelled"]
 
 
-def test_a_run_fails_whose_plan_the_coordinator_gave_up() -> None:
+def test_run_fails_if_the_coordinator_gave_up_its_plan() -> None:
     driver = planned()
     give_up(driver, "a")
     assert driver.at("b").status == "failed"
@@ -63,7 +63,7 @@ def test_a_run_fails_whose_plan_the_coordinator_gave_up() -> None:
 
 
 @pytest.mark.parametrize("by", ["coordinator", "human"])
-def test_an_optional_node_may_be_given_up_and_the_result_names_it(by: CancelledBy) -> None:
+def test_optional_node_may_be_given_up_and_is_listed_as_incomplete(by: CancelledBy) -> None:
     driver = planned()
     driver.complete("a", "ada")
     driver.complete("b", "ada")
@@ -73,7 +73,7 @@ def test_an_optional_node_may_be_given_up_and_the_result_names_it(by: CancelledB
     assert finished.incomplete == ("extra",)
 
 
-def test_what_the_person_cancelled_does_not_fail_the_run() -> None:
+def test_nodes_cancelled_by_the_human_do_not_fail_the_run() -> None:
     driver = planned()
     give_up(driver, "a", by="human")
     driver.complete("extra", "ada")
@@ -92,7 +92,7 @@ def test_a_node_lost_with_a_given_up_optional_one_fails_the_run() -> None:
     assert "gave up nodes of the plan: b (failed: " in stopped.reason
 
 
-def test_stragglers_that_the_plan_goes_on_without_are_not_missing() -> None:
+def test_stragglers_of_a_met_policy_are_not_incomplete() -> None:
     driver = planned(
         "stages:\n  - name: Look\n    roles: [{id: x, prompt: X}, {id: y, prompt: Y}]\n"
         "contract: {checkpoint_policy: any}\n"

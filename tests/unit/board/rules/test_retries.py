@@ -22,7 +22,7 @@ def statuses(driver: BoardDriver) -> dict[str, str]:
     return {node.name: node.status for node in driver.board.nodes.values()}
 
 
-def test_a_failed_node_comes_back_with_those_that_failed_for_it() -> None:
+def test_retried_node_restores_the_nodes_that_failed_with_it() -> None:
     driver = failed()
     assert statuses(driver) == {"a": "failed", "b": "failed"}
     assert driver.do(c.RetryNode("a", "m1", "it is back")) == ["node.retried", "node.retried"]
@@ -34,13 +34,13 @@ def test_a_failed_node_comes_back_with_those_that_failed_for_it() -> None:
     assert b.status == "pending"
 
 
-def test_what_an_attempt_before_says_is_stale() -> None:
+def test_report_of_an_earlier_attempt_is_stale() -> None:
     driver = failed()
     driver.do(c.RetryNode("a", "m1"))
     driver.refuses(c.FailNode("a", 1, "late"), "attempt 1 of node 'a' is stale")
 
 
-def test_a_run_that_failed_goes_on_with_what_was_cancelled_at_its_end() -> None:
+def test_retry_reopens_a_failed_run_and_its_cancelled_nodes() -> None:
     driver = failed()
     driver.node("c")
     driver.settle()
@@ -93,7 +93,7 @@ def completed() -> BoardDriver:
     return driver
 
 
-def test_a_completed_node_is_done_once_more_while_nobody_has_begun_with_its_result() -> None:
+def test_completed_node_can_be_retried_before_its_result_is_used() -> None:
     driver = completed()
     assert driver.do(c.RetryNode("a", "m1", "with sources")) == ["node.retried"]
     assert driver.do(c.RetryNode("a", "m1")) == []
@@ -112,7 +112,7 @@ def test_a_completed_node_is_done_once_more_while_nobody_has_begun_with_its_resu
     driver.refuses(c.RetryNode("a", "m2"), "b, c began with its result: it stands")
 
 
-def test_a_completed_node_whose_result_was_handed_over_stays() -> None:
+def test_completed_node_with_a_used_result_is_not_retried() -> None:
     driver = completed()
     driver.do(c.CancelNode("wait"))
     driver.settle()
@@ -128,7 +128,7 @@ def test_a_completed_node_whose_result_was_handed_over_stays() -> None:
     driver.refuses(c.RetryNode("a1", "m"), "the worker of 'a' has been given its result")
 
 
-def test_a_node_with_retries_is_done_again_by_the_board_before_others_fail_for_it() -> None:
+def test_node_with_retries_is_retried_before_its_dependents_fail() -> None:
     driver = BoardDriver()
     driver.node("a", retries=2, retry_delay_seconds=60)
     driver.node("b", "a")
@@ -154,7 +154,7 @@ def test_a_node_with_retries_is_done_again_by_the_board_before_others_fail_for_i
     assert statuses(driver) == {"a": "failed", "b": "failed"}
 
 
-def test_a_node_whose_worker_was_lost_is_done_again_by_another() -> None:
+def test_node_of_a_lost_worker_is_retried_by_another_worker() -> None:
     driver = BoardDriver()
     driver.node("a", retries=1)
     driver.settle()

@@ -50,9 +50,7 @@ def test_a_looser_contract_names_the_stragglers(policy: CheckpointPolicy, needed
 
 
 @pytest.mark.parametrize(("policy", "needed"), [("any", 1), ("majority", 2)])
-def test_a_stage_that_is_waited_for_goes_on_without_its_stragglers(
-    policy: CheckpointPolicy, needed: int
-) -> None:
+def test_awaited_stage_ends_without_its_stragglers(policy: CheckpointPolicy, needed: int) -> None:
     driver = desk_with(policy)
     for number in range(needed):
         assert driver.do(LaunchStage()) == (["stage.launched"] if number == 0 else [])
@@ -71,7 +69,7 @@ def test_a_stage_that_is_waited_for_goes_on_without_its_stragglers(
     assert driver.at("late").stage == 1
 
 
-def test_a_policy_is_not_judged_while_the_stage_is_still_being_planned() -> None:
+def test_policy_is_not_evaluated_while_its_stage_is_planned() -> None:
     driver = desk_with("majority", nodes=1)
     driver.complete("n0", "ada")
     driver.settle()
@@ -96,7 +94,7 @@ def test_sub_nodes_do_not_count_for_a_policy() -> None:
     assert driver.plan() == (EndStageEarly(0),)
 
 
-def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> None:
+def test_stage_timeout_counts_from_its_start() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.node("first", stage=StageTerms(name="Race", timeout_seconds=10))
@@ -112,7 +110,7 @@ def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> N
     assert driver.do(EndStageEarly(0)) == []
 
 
-def test_nothing_joins_a_stage_whose_time_is_up() -> None:
+def test_node_cannot_join_a_stage_whose_time_is_up() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.node("first", stage=StageTerms(timeout_seconds=10))
@@ -123,7 +121,7 @@ def test_nothing_joins_a_stage_whose_time_is_up() -> None:
         driver.node("second")
 
 
-def test_the_terms_of_a_stage_come_with_its_first_node_or_with_reconvening() -> None:
+def test_stage_terms_come_from_its_first_node_or_from_reconvene() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     terms = StageTerms(
@@ -167,12 +165,12 @@ def test_the_next_node_opens_the_next_stage() -> None:
     assert driver.at("later").stage == 1
 
 
-def test_there_must_be_a_stage_to_close() -> None:
+def test_reconvene_without_an_open_stage_is_refused() -> None:
     with pytest.raises(IllegalTransition, match="no stage is open"):
         BoardDriver().do(Reconvene("?"))
 
 
-def test_finishing_cancels_what_has_not_ended() -> None:
+def test_finish_cancels_unfinished_nodes() -> None:
     driver = desk_with("all_must_complete")
     driver.complete("n0", "ada")
     driver.run("n1", "ada")

@@ -30,12 +30,12 @@ def family() -> BoardDriver:
     return driver
 
 
-def test_a_sub_node_stands_one_deeper_than_its_parent() -> None:
+def test_sub_node_is_one_level_below_its_parent() -> None:
     driver = family()
     assert [depth(driver.board, driver.at(name)) for name in ("top", "middle", "low")] == [1, 2, 3]
 
 
-def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub_node() -> None:
+def test_sub_nodes_inherit_the_trigger_of_their_firing() -> None:
     driver = BoardDriver()
     driver.node("top", trigger="t-1")
     driver.node("middle", parent="top")
@@ -43,7 +43,7 @@ def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub
     assert [driver.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3
 
 
-def test_too_deep_is_refused_with_what_is_possible() -> None:
+def test_node_beyond_the_depth_limit_is_refused_with_the_alternatives() -> None:
     driver = family()
     driver.node("lower", parent="low")
     with pytest.raises(IllegalTransition, match=r"'lower' stands at depth 4.*suggest_next"):
@@ -60,7 +60,7 @@ def test_too_deep_is_refused_with_what_is_possible() -> None:
         (("after",), None, "late -> after -> top -> middle -> late"),
     ],
 )
-def test_a_sub_node_cannot_wait_for_those_above_it(
+def test_sub_node_cannot_wait_for_its_ancestors(
     needs: tuple[str, ...], worker: str | None, cycle: str
 ) -> None:
     driver = family()
@@ -70,7 +70,7 @@ def test_a_sub_node_cannot_wait_for_those_above_it(
     assert "late" not in {node.name for node in driver.board.nodes.values()}
 
 
-def test_a_sub_node_cannot_be_kept_for_the_one_who_holds_its_parent() -> None:
+def test_sub_node_cannot_be_reserved_for_the_worker_of_its_parent() -> None:
     driver = family()
     driver.refuses(ReserveNode("low", "ben"), "low -> middle -> low")
     assert driver.do(ReserveNode("low", "cyd")) == ["node.reserved"]
@@ -101,14 +101,14 @@ def test_a_parent_that_fails_takes_its_sub_nodes_along() -> None:
     assert driver.board.workers[driver.who("ben").id].status == "idle"
 
 
-def test_a_parent_that_is_cancelled_or_loses_its_worker_takes_them_along_too() -> None:
+def test_cancelled_or_lost_parent_cancels_its_sub_nodes() -> None:
     for end in (CancelNode("top", "unwanted"), LoseWorker("ada", "killed")):
         driver = family()
         driver.do(end)
         assert driver.at("middle").status == driver.at("low").status == "cancelled"
 
 
-def test_a_parent_that_is_completed_leaves_them_to_the_next_above() -> None:
+def test_completed_parent_leaves_its_sub_nodes_to_the_next_ancestor() -> None:
     driver = family()
     assert overseer(driver.board, driver.at("low")) == driver.at("middle")
     driver.done("middle")
@@ -132,7 +132,7 @@ def test_a_team_has_a_bounded_number_of_workers_and_the_scheduler_knows() -> Non
     assert driver.at("two").status == "pending"
 
 
-def test_a_waiting_parent_leaves_its_place_to_its_sub_nodes_however_deep() -> None:
+def test_waiting_parents_free_their_places_for_deep_sub_nodes() -> None:
     driver = BoardDriver()
     driver.node("n1")
     for level in (1, 2, 3):

@@ -70,7 +70,7 @@ def test_a_worker_with_a_node_is_not_retired() -> None:
     driver.refuses(RetireWorker("ada"), r"'ada' holds node 'one' \(running\)")
 
 
-def test_a_lost_worker_never_holds_a_node() -> None:
+def test_lost_worker_has_no_node() -> None:
     driver = BoardDriver()
     driver.busy("one", "ada")
     assert driver.do(LoseWorker("ada", "killed by signal 9")) == ["node.failed", "worker.stopped"]

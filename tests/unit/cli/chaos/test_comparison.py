@@ -27,7 +27,7 @@ def test_a_lost_line_and_a_lost_message_are_counted() -> None:
     assert difference(CALM, poor) == RunDifference(lost=2)
 
 
-def test_what_was_done_twice_is_counted() -> None:
+def test_repeated_work_is_counted() -> None:
     rich = replace(
         CALM,
         lines=Counter({"north 1": 2, "north 2": 1}),
@@ -39,18 +39,18 @@ def test_what_was_done_twice_is_counted() -> None:
     )
 
 
-def test_other_files_and_an_end_that_is_none_are_seen() -> None:
+def test_different_files_and_an_unfinished_run_are_counted() -> None:
     other = replace(CALM, status="failed", files={"north/lines.txt": "bb", "north/x": "cc"})
     assert difference(CALM, other) == RunDifference(files_that_differ=2, runs_unfinished=1)
 
 
-def test_differences_add_up() -> None:
+def test_differences_are_added() -> None:
     assert RunDifference(lost=1) + RunDifference(lost=2, runs_unfinished=1) == RunDifference(
         lost=3, runs_unfinished=1
     )
 
 
-def test_unreported_tick_is_left(tmp_path: Path) -> None:
+def test_unreported_tick_remains_counted(tmp_path: Path) -> None:
     agent = Home(tmp_path).agent(AgentId("lines"))
     run = agent.run(RunId("r1"))
     run.messages.mkdir(parents=True)

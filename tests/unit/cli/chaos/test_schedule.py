@@ -8,15 +8,15 @@ from cli.chaos.schedule import ALL_AT_ONCE, KINDS, TEARABLE, hammer, strikes
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_same_seed_strikes_the_same_way(seed: int) -> None:
+def test_same_seed_gives_the_same_strikes(seed: int) -> None:
     assert list(islice(strikes(seed), 100)) == list(islice(strikes(seed), 100))
 
 
-def test_another_seed_strikes_another_way() -> None:
+def test_different_seeds_give_different_strikes() -> None:
     assert list(islice(strikes(1), 50)) != list(islice(strikes(2), 50))
 
 
-def test_every_kind_is_struck_and_only_journals_of_the_mind_are_torn() -> None:
+def test_every_kind_is_struck_and_only_tearable_journals_are_torn() -> None:
     many = list(islice(strikes(1), 1000))
     assert {strike.kind for strike in many} == set(KINDS)
     assert {strike.how for strike in many} == {"kill", "freeze", "tear"}
@@ -24,7 +24,7 @@ def test_every_kind_is_struck_and_only_journals_of_the_mind_are_torn() -> None:
     assert all(strike.how == "kill" for strike in many if strike.kind == ALL_AT_ONCE)
 
 
-def test_only_the_wanted_kinds_are_struck() -> None:
+def test_only_requested_kinds_are_struck() -> None:
     assert {s.kind for s in islice(strikes(7, ("router",)), 100)} == {"router"}
 
 

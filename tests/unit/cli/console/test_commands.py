@@ -37,7 +37,7 @@ from cli.console.commands import (
         ("   ", None),
     ],
 )
-def test_lines(line: str, command: Command | None) -> None:
+def test_typed_line_is_parsed_into_its_command(line: str, command: Command | None) -> None:
     assert read_line(line, ()) == command
 
 
@@ -62,6 +62,6 @@ def test_a_plain_line_answers_the_only_open_question() -> None:
         "/budget much $",
     ],
 )
-def test_half_a_line_is_refused_with_what_was_possible(line: str) -> None:
+def test_incomplete_line_is_refused_with_the_possible_values(line: str) -> None:
     with pytest.raises(InvalidInput, match=r"write|known|possible"):
         read_line(line, ())

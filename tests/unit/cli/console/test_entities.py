@@ -37,7 +37,7 @@ def test_rows_are_sorted_by_each_column(by: str, first: str) -> None:
     assert ordered(rows, by, is_reversed=True)[0].label != first
 
 
-def test_a_row_tells_how_old_its_step_is_and_nothing_raw() -> None:
+def test_row_shows_the_age_of_its_step_and_no_control_characters() -> None:
     [lead, ada] = ordered(top_rows(ROWS, 100.0, "shop-1"), "entity")
     assert (lead.label, lead.age) == ("shop", None)
     assert (ada.label, ada.age, ada.state_label, ada.doing) == (
@@ -53,7 +53,7 @@ def test_the_sums_count_everything() -> None:
     assert totals(()) == (0, 0, 0)
 
 
-def test_a_worker_without_a_process_is_finished_and_each_has_what_it_spent_in_the_run() -> None:
+def test_worker_without_a_process_is_finished_and_rows_have_their_spending() -> None:
     workers = [
         WorkerView(id=WorkerId(f"{name}-aaaaaa"), name=name, type="autonomous", role="",
                    status=status, address=f"shop-1/{name}-aaaaaa")
@@ -75,7 +75,7 @@ def test_a_worker_without_a_process_is_finished_and_each_has_what_it_spent_in_th
 
 
 @given(st.sampled_from(SORTS), st.integers(0, 20))
-def test_the_sort_goes_round(by: str, steps: int) -> None:
+def test_next_sort_cycles_in_both_directions(by: str, steps: int) -> None:
     there = by
     for _ in range(steps):
         there = next_sort(there, 1)

@@ -45,7 +45,7 @@ def converse(
     return "\n".join(shown), client
 
 
-def test_a_line_goes_to_the_coordinator_or_to_whom_it_names() -> None:
+def test_line_is_sent_to_the_coordinator_or_to_the_named_receiver() -> None:
     shown, client = converse("How far are you?\n@alice one\n@* two\n/interrupt stop\n/quit\n")
     assert client.did == [
         ("send", "How far are you?", "coordinator", "steer"),
@@ -57,14 +57,14 @@ def test_a_line_goes_to_the_coordinator_or_to_whom_it_names() -> None:
     assert "→ alice" in shown
 
 
-def test_what_is_refused_is_reported_and_the_session_goes_on() -> None:
+def test_refused_line_is_reported_and_the_session_continues() -> None:
     shown, client = converse("@bob hi\n/dance\nstill here\n/quit\n")
     assert "unknown receiver 'bob'" in shown
     assert "unknown command '/dance'" in shown
     assert [act[1] for act in client.did] == ["still here"]
 
 
-def test_what_may_be_spent_is_shown_and_set() -> None:
+def test_budget_command_shows_and_sets_limits() -> None:
     client = FakeClient(kept=[DOLLARS])
     shown, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5k\n/quit\n", client)
     assert shown.count("survey: $5.00 in all ($1.25 spent, $3.75 left)") == 2
@@ -93,7 +93,7 @@ def test_the_board_and_the_help_are_shown() -> None:
     assert "no open questions" in shown
 
 
-def test_what_was_said_lately_is_shown_first_and_safely() -> None:
+def test_recent_messages_are_shown_first_and_sanitized() -> None:
     client = FakeClient(said=[said(n, f"word {n}\x1b[2J") for n in range(1, 10)])
     shown, _ = converse("/quit\n", client)
     assert "ada: word 9" in shown
@@ -101,7 +101,7 @@ def test_what_was_said_lately_is_shown_first_and_safely() -> None:
     assert "\x1b" not in shown
 
 
-def test_a_pipe_that_ends_waits_for_the_teams_next_word() -> None:
+def test_ended_pipe_waits_for_the_next_message_of_the_team() -> None:
     client = FakeClient(on_send=lambda: reply())
 
     def reply() -> None:
@@ -134,7 +134,7 @@ def test_a_pipe_that_says_nothing_is_over_at_once() -> None:
 
 
 @pytest.mark.parametrize("says", [True, False], ids=["said", "unsaid"])
-def test_why_a_run_failed_is_told_once(says: bool) -> None:
+def test_reason_of_a_failed_run_is_shown_once(says: bool) -> None:
     client = FakeClient(on_send=lambda: fail())
 
     def fail() -> None:
@@ -149,7 +149,7 @@ def test_why_a_run_failed_is_told_once(says: bool) -> None:
     assert "[failed]" in shown or says
 
 
-def test_the_end_of_the_agent_is_told() -> None:
+def test_end_of_the_agent_is_shown() -> None:
     client = FakeClient(on_send=lambda: finish())
 
     def finish() -> None:

@@ -51,7 +51,7 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[s
     ],
     ids=str,
 )
-def test_the_home_may_be_named_before_the_command_or_after_it(
+def test_home_option_may_precede_or_follow_the_command(
     before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
     for words in (before, after):
@@ -63,7 +63,7 @@ def test_of_two_homes_the_one_after_the_command_counts() -> None:
     assert "home /tmp/named" in command(None, "--home", "/tmp/other", "agents", *HOME).stderr
 
 
-def test_json_may_be_asked_for_before_the_command_or_after_it() -> None:
+def test_json_option_may_precede_or_follow_the_command() -> None:
     before = command(FakeClient(), "--json", "show", "survey")
     assert json_of(before) == json_of(command(FakeClient(), "show", "survey", "--json"))
 
@@ -75,14 +75,14 @@ def test_a_command_that_prints_no_json_says_so(words: tuple[str, ...]) -> None:
     assert told.stderr.endswith("agiraph: 'agiraph console' has no --json\n")
 
 
-def test_every_command_takes_them() -> None:
+def test_every_command_takes_the_common_options() -> None:
     shared = {option.name for option in group_options()}
     for name, found in commands(agiraph):
         missing = shared - {parameter.name for parameter in found.params}
         assert not missing, name
 
 
-def test_one_short_option_means_one_thing_in_every_command() -> None:
+def test_short_option_has_one_meaning_in_every_command() -> None:
     long = {short: name for name, short in SHORT.items()}
     for name, found in commands(agiraph):
         for option in found.get_params(click.Context(found, help_option_names=["-h", "--help"])):
@@ -108,14 +108,14 @@ def test_a_length_of_time_is_never_a_bare_number() -> None:
 # --- how much is said ----------------------------------------------------------------------------
 
 
-def test_quiet_leaves_the_result_alone() -> None:
+def test_quiet_hides_notes_and_keeps_the_result() -> None:
     assert command(FakeClient(), "questions").stderr == "no open questions\n"
     for words in (("-q", "questions"), ("questions", "--quiet")):
         told = command(FakeClient(), *words)
         assert (told.exit_code, told.stdout, told.stderr) == (0, "", "")
 
 
-def test_a_quiet_run_prints_its_result_and_why_it_failed() -> None:
+def test_quiet_run_prints_its_result_and_the_reason_of_a_failure() -> None:
     client = FakeClient(files={"_output.md": b"three tables"})
     client.script.append(client.end("completed"))
     told = command(client, "run", "-q", "Survey")
@@ -125,7 +125,7 @@ def test_a_quiet_run_prints_its_result_and_why_it_failed() -> None:
     assert command(client, "-q", "run", "Survey").stderr == "survey failed\n"
 
 
-def test_verbose_shows_where_a_fault_of_ours_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verbose_shows_the_traceback_of_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient()
     monkeypatch.setattr(client, "agents", lambda **_: 1 / 0)
     assert "-v shows where" in command(client, "agents").stderr

@@ -65,7 +65,7 @@ def test_every_command_is_in_one_class() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(AT_HOME))
-def test_what_works_on_files_of_the_home_refuses_another_machine(name: str) -> None:
+def test_command_on_local_files_refuses_a_remote_home(name: str) -> None:
     told = command(None, name, "--url", "atlas")
     assert (told.exit_code, "type it on the machine of atlas" in told.stderr) == (2, True)
 
@@ -89,7 +89,7 @@ def test_options_count_before_variables_and_these_before_the_default(
         chosen("--home", "/x", "--token", "t")
 
 
-def test_a_token_in_the_environment_is_for_the_gateway_that_it_names(
+def test_environment_token_applies_only_to_the_gateway_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AGIRAPH_TOKEN", "of-env")
@@ -116,7 +116,7 @@ def test_a_token_is_not_sent_in_the_clear(url: str) -> None:
     "text",
     ["atlas", "ftp://atlas", "https://", "https://me:pw@atlas", "https://a?b", "https://a:x"],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_invalid_gateway_address_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="is not the address of a gateway"):
         checked_url(text)
 

@@ -62,7 +62,7 @@ def test_a_listing_is_one_json_array(args: tuple[str, ...]) -> None:
     assert rows
 
 
-def test_ps_of_one_agent_leaves_the_others_out() -> None:
+def test_ps_of_one_agent_lists_only_its_entities() -> None:
     assert "broker" not in command(client(), "ps", "survey").stdout
 
 
@@ -78,7 +78,7 @@ def test_an_empty_listing_says_so_on_stderr_only() -> None:
     [["show", "x"], ["board", "x"], ["workers", "x"], ["messages", "x"], ["events", "x"],
      ["files", "x"], ["ps", "x"], ["questions", "x"], ["send", "x", "hello"], ["console", "x"]],
 )  # fmt: skip
-def test_an_unknown_agent_is_told_with_the_known_ones(args: list[str]) -> None:
+def test_unknown_agent_is_refused_with_the_known_names(args: list[str]) -> None:
     result = command(client(), *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"unknown agent 'x' (known: {AGENT})" in result.stderr
@@ -101,7 +101,7 @@ def test_followed_events_are_one_json_object_a_line() -> None:
     assert [line[:9] for line in result.stdout.splitlines()] == ['{"type": ', '{"type": ']
 
 
-def test_a_file_comes_whole_though_the_gateway_gives_pieces() -> None:
+def test_file_in_several_parts_is_printed_whole() -> None:
     assert command(client(), "files", "survey", "_output.md").stdout_bytes == (
         b"# Report\nall is well\n"
     )
@@ -110,13 +110,13 @@ def test_a_file_comes_whole_though_the_gateway_gives_pieces() -> None:
     assert found["is_truncated"] is False
 
 
-def test_a_binary_file_goes_into_a_pipe_as_it_is() -> None:
+def test_binary_file_is_written_unchanged_to_a_pipe() -> None:
     assert command(client(), "files", "survey", "a.bin").stdout_bytes == b"\xff\xfe\x00"
     found = json_of(command(client(), "files", "survey", "a.bin", "--json"))
     assert found["encoding"] == "base64"
 
 
-def test_a_missing_file_is_told() -> None:
+def test_missing_file_is_refused() -> None:
     result = command(client(), "files", "survey", "none.md")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no file 'none.md'" in result.stderr
@@ -130,7 +130,7 @@ def test_a_goal_cannot_play_tricks_on_the_terminal() -> None:
     assert "\x1b" not in command(tricky, "show", "survey").stdout
 
 
-def test_fields_of_a_record_are_shown_as_words_and_money(
+def test_record_fields_are_shown_in_plain_units(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Spent(BaseModel):
@@ -145,7 +145,7 @@ def test_fields_of_a_record_are_shown_as_words_and_money(
     assert values == {"has team": "no", "is estimate": "yes", "cost usd": "$0.00", "tokens": "0"}
 
 
-def test_models_without_a_supervisor_are_those_of_this_shell(
+def test_models_without_a_supervisor_are_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-a-real-one")
@@ -155,7 +155,7 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
     assert "sk-not-a-real-one" not in result.stdout
 
 
-def test_a_model_server_is_usable_if_it_answers(
+def test_model_server_is_usable_only_if_it_answers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with FakeModelServer(lambda seen: say("hi")) as server:
@@ -167,7 +167,7 @@ def test_a_model_server_is_usable_if_it_answers(
     assert (down["usable"], "does not answer" in down["reason"]) == (False, True)
 
 
-def test_external_agents_are_listed_with_how_to_install_them(
+def test_external_agents_are_listed_with_their_install_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin/codex"
@@ -211,7 +211,7 @@ def test_values_are_shown_in_their_units(shown: str, text: str) -> None:
     assert shown == text
 
 
-def test_a_narrow_table_leaves_its_spare_columns_out() -> None:
+def test_narrow_table_omits_its_spare_columns() -> None:
     columns = (Column("A", "a"), Column("B", "b", spare=1), Column("C", "c", spare=2))
     rows = [{"a": "x" * 10, "b": "y" * 10, "c": "z" * 10}]
     assert [c.key for c in fitting(rows, columns, 100)] == ["a", "b", "c"]
@@ -220,7 +220,7 @@ def test_a_narrow_table_leaves_its_spare_columns_out() -> None:
 
 
 @pytest.mark.parametrize(("wraps", "lines"), [(True, 2), (False, 1)])
-def test_a_remedy_goes_on_in_the_next_line_another_text_is_cut(
+def test_wrapping_column_continues_on_the_next_line_and_others_are_cut(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wraps: bool, lines: int
 ) -> None:
     columns = (Column("NAME", "name"), Column("HOW", "how", wide=True, wraps=wraps))
@@ -233,7 +233,7 @@ def test_a_remedy_goes_on_in_the_next_line_another_text_is_cut(
     assert (" ".join(" ".join(rows).split()) == how) == wraps
 
 
-def test_agents_are_narrowed_by_status_and_words() -> None:
+def test_agents_are_filtered_by_status_and_words() -> None:
     client = FakeClient(record=summary(status="completed"))
     assert len(json_of(command(client, "agents", "--status", "completed", "--json"))) == 1
     assert json_of(command(client, "agents", "--status", "working", "--json")) == []
@@ -257,7 +257,7 @@ def test_json_prints_the_rows_of_ps_in_that_order_and_of_one_agent_only() -> Non
     assert "doing" in rows[0]
 
 
-def test_a_sort_that_is_none_is_refused_with_the_possible_ones() -> None:
+def test_unknown_sort_is_refused_with_the_possible_ones() -> None:
     refused = command(FakeClient(), "top", "--sort", "beauty")
     assert refused.exit_code == 2
     assert "'tokens'" in refused.stderr

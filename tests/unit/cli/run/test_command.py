@@ -54,13 +54,13 @@ def finished(**more: Any) -> FakeClient:
     return client
 
 
-def test_the_result_is_all_that_stands_on_stdout() -> None:
+def test_stdout_has_only_the_result() -> None:
     result = command(finished(), "run", "Survey this folder")
     assert result.exit_code == 0, result.stderr
     assert result.stdout == REPORT
 
 
-def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
+def test_progress_on_stderr_shows_the_actions_of_each_entity(tmp_path: Path) -> None:
     said = command(finished(), "run", "Survey this folder", "--home", str(tmp_path)).stderr
     for words in (
         "model script/survey: models.default in the settings",
@@ -77,7 +77,7 @@ def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
     assert "\x1b" not in said
 
 
-def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_its_own() -> None:
+def test_progress_counts_external_usage_once() -> None:
     progress = RunProgress()
     for account in ("door", "own"):
         data = {"account": account, "calls": 3, "input_tokens": 100, "output_tokens": 7}
@@ -111,7 +111,7 @@ def test_the_progress_line_counts_nodes_and_shows_the_retry_of_a_call() -> None:
     assert progress.see(retry) is not None
 
 
-def test_why_a_run_failed_is_told_once() -> None:
+def test_reason_of_a_failed_run_is_shown_once() -> None:
     reason = "the model cannot be asked (bad_key): no"
     client = FakeClient()
     client.script += [
@@ -129,7 +129,7 @@ def test_why_a_run_failed_is_told_once() -> None:
     assert said.endswith(f"survey failed: {reason}\n")
 
 
-def test_json_is_exactly_one_object(tmp_path: Path) -> None:
+def test_json_output_is_exactly_one_object(tmp_path: Path) -> None:
     output = Home(tmp_path).agent(AGENT).run(RUN).output
     output.parent.mkdir(parents=True)
     output.write_text(REPORT)
@@ -154,7 +154,7 @@ def test_json_is_exactly_one_object(tmp_path: Path) -> None:
     assert told["usage"]["cost_usd"] == 0.5
 
 
-def test_without_an_output_file_the_agents_last_word_is_the_result() -> None:
+def test_last_message_is_the_result_if_there_is_no_output_file() -> None:
     client = finished()
     client.files.clear()
     assert command(client, "run", "Survey").stdout == "short result\n"
@@ -220,7 +220,7 @@ def test_wrong_usage_is_exit_2_and_starts_nothing(args: list[str]) -> None:
     assert client.did == []
 
 
-def test_a_plan_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_plan_that_is_not_text_is_refused(tmp_path: Path) -> None:
     plan = tmp_path / "plan"
     plan.write_bytes(b"\xff\xfe")
     result = command(finished(), "run", "x", "--plan", str(plan))
@@ -228,14 +228,14 @@ def test_a_plan_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert "is not UTF-8 text (byte 0)" in result.stderr
 
 
-def test_a_goal_on_stdin_that_is_no_text_is_refused() -> None:
+def test_goal_on_stdin_that_is_not_text_is_refused() -> None:
     client = finished()
     result = command(client, "run", "-", stdin=b"caf\xe9")
     assert (result.exit_code, client.did) == (2, [])
     assert "stdin: is not UTF-8 text (byte 3)" in result.stderr
 
 
-def test_a_current_folder_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_current_folder_with_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
     client = finished()
@@ -354,7 +354,7 @@ def test_a_detached_run_resumes_nothing(tmp_path: Path) -> None:
     assert "--resume cannot be used with --detach" in result.stderr
 
 
-def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
+def test_question_is_shown_with_the_command_that_answers_it(tmp_path: Path) -> None:
     client = FakeClient()
     asked = (client.ask(question()), event("human.question", question="Which database?"))
     client.script += [*asked, client.end("completed", "done"), event("agent.completed")]
@@ -364,7 +364,7 @@ def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
     assert said.count("Which database?") == 1
 
 
-def test_an_end_that_only_an_event_told_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_reported_only_by_an_event_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.run.watch.RECORD_WITHIN_SECONDS", 0.0)
     client = FakeClient(script=[event("agent.failed", reason="given up")])
     result = command(client, "run", "x")
@@ -390,7 +390,7 @@ class OwnRun:
         return command(self.client, "run", *args, supervisor=self.supervisor)
 
 
-def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
+def test_supervisor_is_started_for_the_run_and_stopped_afterwards() -> None:
     own = OwnRun(finished())
     result = own.run("Survey", "--model", "script/survey")
     assert result.exit_code == 0, result.stderr
@@ -398,7 +398,7 @@ def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
     assert own.client.did[-1] == ("stop", AGENT)
 
 
-def test_a_running_supervisor_is_used_and_left_alone() -> None:
+def test_running_supervisor_is_used_and_not_stopped() -> None:
     own = OwnRun(finished())
     own.open()
     assert own.run("Survey").exit_code == 0
@@ -406,7 +406,7 @@ def test_a_running_supervisor_is_used_and_left_alone() -> None:
     assert [did[0] for did in own.client.did] == ["create"]
 
 
-def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
+def test_own_supervisor_is_stopped_after_a_failure() -> None:
     own = OwnRun(finished())
     result = own.run("x", "--model", "nope/x")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -414,7 +414,7 @@ def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
     assert own.supervisor.did == ["start", "stop"]
 
 
-def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> None:
+def test_output_of_a_failed_supervisor_is_shown(tmp_path: Path) -> None:
     own = OwnRun(finished())
 
     def fail() -> None:
@@ -432,14 +432,14 @@ def test_detach_needs_a_running_supervisor() -> None:
     assert "--detach needs a running supervisor" in result.stderr
 
 
-def test_detach_prints_the_agent_and_leaves() -> None:
+def test_detach_prints_the_agent_and_exits() -> None:
     client = FakeClient()
     assert command(client, "run", "x", "--detach").stdout == f"{AGENT}\n"
     told = json_of(command(client, "run", "x", "--detach", "--json"))
     assert (told["agent"], told["status"], told["result"]) == (AGENT, "working", None)
 
 
-def test_a_gateway_that_comes_back_elsewhere_is_found_again(
+def test_gateway_that_restarts_is_found_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient(files={"_output.md": b"done"})
@@ -485,7 +485,7 @@ def test_a_gateway_is_waited_for_as_long_as_the_disk_is_full(
     assert "is full: the team waits" in result.stderr
 
 
-def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -> None:
+def test_goal_for_a_known_agent_starts_and_shows_only_the_new_run() -> None:
     client = FakeClient(files={"_output.md": REPORT.encode()}, record=summary(status="completed"))
     client.script += [
         *(
@@ -513,7 +513,7 @@ def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -
         (("nobody",), 2, "unknown agent 'nobody' (known: "),
     ],
 )
-def test_what_does_not_go_with_an_agent_is_said(
+def test_option_that_conflicts_with_an_agent_is_refused(
     args: tuple[str, ...], code: int, said: str
 ) -> None:
     result = command(FakeClient(), "run", "x", "--agent", *args)
@@ -521,5 +521,5 @@ def test_what_does_not_go_with_an_agent_is_said(
     assert said in result.stderr
 
 
-def test_the_choices_of_the_options_are_those_of_the_records() -> None:
+def test_option_choices_match_the_records() -> None:
     assert (get_args(Mode), get_args(WhenSpent)) == (MODES, WHEN_SPENT)

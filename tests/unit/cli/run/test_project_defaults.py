@@ -40,7 +40,7 @@ def begun(*words: str) -> tuple[Any, str]:
     return client.did[0][-1], told.stderr
 
 
-def test_the_file_has_defaults_of_run_and_it_is_said(shop: Path) -> None:
+def test_project_file_sets_defaults_of_run_and_is_named(shop: Path) -> None:
     asked, told = begun()
     assert (asked.model, asked.worker_model) == ("openai/gpt-5", "openai/gpt-5-mini")
     assert (asked.budget_usd, asked.budget_tokens) == (2.0, 500_000)
@@ -51,7 +51,7 @@ def test_the_file_has_defaults_of_run_and_it_is_said(shop: Path) -> None:
     assert ".agiraph.toml" not in begun("-q")[1]
 
 
-def test_an_option_on_the_command_line_counts_before_it(shop: Path) -> None:
+def test_command_line_option_overrides_the_project_file(shop: Path) -> None:
     asked, told = begun("-m", "anthropic/x", "--budget", "7", "--mode", "infinite")
     assert (asked.model, asked.budget_usd, asked.budget_tokens) == ("anthropic/x", 7.0, None)
     assert asked.cycle_seconds == 7200
@@ -65,11 +65,11 @@ def test_a_further_goal_keeps_the_model_and_the_input_of_the_last_run(shop: Path
     assert asked.budget_usd == 2.0
 
 
-def test_its_timeout_is_not_that_of_a_detached_run(shop: Path) -> None:
+def test_timeout_of_the_project_file_does_not_apply_to_a_detached_run(shop: Path) -> None:
     assert "--timeout" not in begun("--detach")[1]
 
 
-def test_it_may_lower_the_budget_of_the_settings_but_not_raise_it(shop: Path) -> None:
+def test_project_file_may_lower_but_not_raise_the_budget(shop: Path) -> None:
     home = shop.parent / ".agiraph-shop"
     home.mkdir()
     (home / "agiraph.yaml").write_text("budgets: {run_usd: 0.5, run_tokens: 900000}")
@@ -87,7 +87,7 @@ def test_it_may_lower_the_budget_of_the_settings_but_not_raise_it(shop: Path) ->
         ("input = 'nowhere'", "run.input: "),
     ],
 )
-def test_a_wrong_value_is_told_by_file_and_key(shop: Path, line: str, told: str) -> None:
+def test_invalid_value_is_refused_with_file_and_key(shop: Path, line: str, told: str) -> None:
     (shop / ".agiraph.toml").write_text(f"[run]\n{line}\n")
     client = FakeClient()
     result = command(client, "run", "x")
@@ -102,7 +102,7 @@ def test_every_command_uses_its_home(shop: Path, monkeypatch: pytest.MonkeyPatch
     assert "home /tmp/other" in command(None, "nudge", "a", "b").stderr
 
 
-def test_config_shows_what_came_from_where(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_shows_the_source_of_each_value(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = shop.parent / ".agiraph-shop"
     home.mkdir()
     settings = home / "agiraph.yaml"

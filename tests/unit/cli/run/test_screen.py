@@ -34,7 +34,7 @@ def test_plain_lines_off_a_terminal() -> None:
     assert out.getvalue() == "alice          works on tables\n"
 
 
-def test_the_bottom_line_stays_below_what_is_told() -> None:
+def test_status_line_stays_below_new_lines() -> None:
     out = io.StringIO()
     screen = TerminalScreen(out, is_live=True)
     screen.status("12 tokens")
@@ -44,7 +44,7 @@ def test_the_bottom_line_stays_below_what_is_told() -> None:
     assert out.getvalue().endswith("\r\x1b[K")
 
 
-def test_a_table_stays_above_the_bottom_line_and_leaves_nothing_behind() -> None:
+def test_table_stays_above_the_status_line_and_is_erased() -> None:
     out = io.StringIO()
     screen = TerminalScreen(out, is_live=True)
     screen.status("1 s", ["a -> b  1x", "turn 2: b"])
@@ -73,7 +73,7 @@ def test_a_table_that_is_higher_than_the_terminal_shows_its_end(
     assert "row 6" in out.getvalue()
 
 
-def test_a_prompt_holds_lines_back_until_it_is_answered(keyboard: int) -> None:
+def test_prompt_delays_lines_until_it_is_answered(keyboard: int) -> None:
     out = io.StringIO()
     screen = TerminalScreen(out, is_live=True)
     screen.prompt("your answer> ")
@@ -95,7 +95,7 @@ def test_a_closed_input_ends_the_prompt(keyboard: int) -> None:
     assert not screen.is_prompting
 
 
-def test_a_line_of_a_terminal_is_cut_in_cells_unless_it_is_whole(
+def test_terminal_line_is_cut_by_cells_unless_it_wraps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -119,7 +119,7 @@ def test_escape_sequences_of_a_model_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in out.getvalue()
 
 
-def test_reader_that_is_gone_does_not_end_the_run() -> None:
+def test_closed_reader_does_not_end_the_run() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as out:

@@ -66,14 +66,14 @@ def test_two_questions_are_asked_one_after_the_other() -> None:
     assert client.did == [("answer", "q-1", "SQLite"), ("answer", "q-2", "blue")]
 
 
-def test_a_closed_input_leaves_the_question_open_and_says_how_to_answer() -> None:
+def test_closed_input_keeps_the_question_open_and_shows_the_answer_command() -> None:
     client, screen = FakeClient(), Typist(None)
     watch(client, screen, client.ask(question()), event("human.question"))
     assert client.did == []
     assert "agiraph respond q-1" in screen.out.getvalue()
 
 
-def test_a_question_answered_elsewhere_takes_the_prompt_away() -> None:
+def test_question_answered_by_another_channel_ends_the_prompt() -> None:
     client, screen = FakeClient(), Typist()
 
     def answer_elsewhere() -> None:
@@ -84,7 +84,7 @@ def test_a_question_answered_elsewhere_takes_the_prompt_away() -> None:
     assert not screen.is_prompting
 
 
-def test_an_answer_that_comes_too_late_is_told() -> None:
+def test_late_answer_is_reported() -> None:
     client = FakeClient()
 
     class Slow(Typist):

@@ -129,7 +129,7 @@ def lead(tmp_path: Path) -> Lead:
     return Lead(tmp_path)
 
 
-async def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call(
+async def test_ending_a_cycle_writes_notes_and_sets_an_alarm(
     lead: Lead,
 ) -> None:
     assert await lead.end() == {"cycle": 1, "next_cycle_at": "2026-01-01T01:00:00Z"}
@@ -145,7 +145,7 @@ async def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call
     ("ordered", "asked", "seconds"),
     [(HOUR, None, HOUR), (HOUR, "90s", 90.0), (None, "2h", 7200.0)],
 )
-async def test_what_was_said_last_sets_the_time(
+async def test_latest_request_sets_the_time_of_the_next_cycle(
     tmp_path: Path, ordered: float | None, asked: str | None, seconds: float
 ) -> None:
     lead = Lead(tmp_path, cycle_seconds=ordered)
@@ -181,7 +181,7 @@ async def test_notes_that_were_written_before_the_crash_are_not_written_again_th
     assert "".join(lead.logs.values()).count("## Run r1, cycle 1\n") == 1
 
 
-async def test_a_cycle_cannot_end_twice(lead: Lead) -> None:
+async def test_ended_cycle_cannot_be_ended_again(lead: Lead) -> None:
     await lead.end("call-1")
     with pytest.raises(IllegalTransition, match="cycle 1 has ended already"):
         await lead.end("call-2")
@@ -203,7 +203,7 @@ async def test_an_order_that_cannot_be_followed_is_refused_before_anything_is_wr
     assert not lead.logs
 
 
-async def test_a_finite_run_and_one_that_has_ended_have_no_cycles(tmp_path: Path) -> None:
+async def test_finite_or_ended_run_has_no_cycles(tmp_path: Path) -> None:
     finite = Lead(tmp_path / "finite", mode="finite")
     with pytest.raises(IllegalTransition, match="finite"):
         await finite.end()
@@ -249,7 +249,7 @@ async def test_alarm_of_an_earlier_cycle_wakes_no_entity(lead: Lead) -> None:
     assert lead.cycles.is_asleep
 
 
-async def test_another_trigger_is_none_of_ours(lead: Lead) -> None:
+async def test_firing_of_another_trigger_starts_no_cycle(lead: Lead) -> None:
     await lead.end()
     other = lead.firing().model_copy(update={"trigger_id": "t-000000"})
     assert lead.cycles.wake(other) is None
@@ -262,7 +262,7 @@ async def test_a_wake_up_call_after_the_end_of_the_run_is_nothing_to_do(lead: Le
     assert lead.cycles.wake(lead.firing()) == ""
 
 
-async def test_after_a_crash_the_alarm_is_asked_for_again_with_what_is_left(lead: Lead) -> None:
+async def test_alarm_is_set_again_for_the_remaining_time_after_a_crash(lead: Lead) -> None:
     await lead.end()
     lead.time += HOUR / 2
     await lead.next_life().set_alarm_again()
@@ -280,7 +280,7 @@ async def test_coordinator_that_is_awake_sets_no_alarm(lead: Lead) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
-async def test_a_mind_that_falls_silent_sleeps_all_the_same(lead: Lead, text: str | None) -> None:
+async def test_silent_coordinator_ends_its_cycle(lead: Lead, text: str | None) -> None:
     await lead.cycles.end_silent(text)
     assert lead.cycles.is_asleep
     assert "(nothing was noted)" in lead.logs["2026-01-01.md"]
@@ -299,7 +299,7 @@ async def test_a_model_that_cannot_be_asked_now_is_asked_in_the_next_cycle(
         assert len(lead.alarms) == 1
 
 
-def test_a_mind_whose_last_act_was_to_end_the_cycle_has_nothing_to_answer(lead: Lead) -> None:
+def test_coordinator_that_ended_its_cycle_has_nothing_to_answer(lead: Lead) -> None:
     turns = lead.transcript.turns
     assert not lead.cycles.may_not_think
     turns.append(UserTurn(content="Work."))

@@ -83,7 +83,7 @@ async def test_the_next_turn_is_journaled_with_the_end_of_the_one_before(tmp_pat
 
 
 @pytest.mark.parametrize("held", ["paused", "leaving", "message"])
-async def test_a_turn_does_not_begin_past_what_holds_its_coordinator(
+async def test_turn_does_not_begin_while_its_coordinator_is_paused_or_busy(
     tmp_path: Path, held: str
 ) -> None:
     team = LedTeam(tmp_path)

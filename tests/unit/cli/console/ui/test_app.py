@@ -40,7 +40,7 @@ def board(*names: str) -> BoardView:
     return BoardView(nodes=tuple(nodes))
 
 
-async def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
+async def test_screen_shows_senders_and_messages_within_80_columns() -> None:
     feed = FakeSource(team("ada"), events(*tool(1, "make", "coordinator")))
     feed.news.append(events(message(1, "Found **3** tables")))
     async with console(feed) as (app, _pilot, feed):
@@ -70,7 +70,7 @@ async def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> Non
         assert "command: make test" in screen_of(app)
 
 
-async def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> None:
+async def test_team_panel_of_a_wide_screen_selects_an_entity() -> None:
     async with console(
         FakeSource(team("ada", "bob"), events(*tool(1, "make"))), size=(120, 40)
     ) as (app, pilot, feed):
@@ -88,7 +88,7 @@ async def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from()
         assert feed.did == [("say", "ada", "hello", "steer")]
 
 
-async def test_who_has_finished_stays_in_the_list_and_in_the_sum_and_is_folded() -> None:
+async def test_finished_worker_stays_in_the_list_and_the_sum_and_is_folded() -> None:
     both = FakeSource(team("ada", "bob"), members("ada", "bob"), spent(466_000, 0.35))
     async with console(both, size=(120, 40)) as (app, pilot, feed):
         assert "466k $0.35" in screen_of(app)
@@ -138,7 +138,7 @@ async def test_one_key_answers_a_question_with_options() -> None:
         assert isinstance(app.focused, InputLine)
 
 
-async def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
+async def test_new_question_does_not_take_the_focus_while_typing() -> None:
     async with console(FakeSource(team("alice"))) as (_app, pilot, feed):
         await pilot.press(*"use ")
         feed.news.append(asked(question(options=("PostgreSQL", "SQLite"))))
@@ -151,7 +151,7 @@ async def test_a_question_does_not_take_the_line_from_someone_who_types() -> Non
         assert feed.did[1:] == [("answer", "q-1", "PostgreSQL")]
 
 
-async def test_a_question_is_answered_in_words() -> None:
+async def test_question_is_answered_with_typed_text() -> None:
     async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.news.append(asked(question()))
         await settle(pilot, feed)
@@ -163,7 +163,7 @@ async def test_a_question_is_answered_in_words() -> None:
         assert "coordinator>" in screen_of(app)
 
 
-async def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> None:
+async def test_urgent_question_comes_first_and_others_can_be_selected() -> None:
     two = [question("q-1"), question("q-2", question="Stop it?", urgency="urgent")]
 
     async with console(FakeSource(team("alice"))) as (app, pilot, feed):
@@ -175,7 +175,7 @@ async def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first
         assert "Which database?" in screen_of(app)
 
 
-async def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
+async def test_refused_second_answer_is_shown_and_the_question_disappears() -> None:
     async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.answer_with = ApiError(409, "was answered by anna at noon: SQLite")
         feed.news.append(asked(question(options=("yes",))))
@@ -188,7 +188,7 @@ async def test_an_answer_that_came_second_is_told_and_the_question_goes() -> Non
         assert "Which database?" not in screen_of(app)
 
 
-async def test_what_is_typed_is_done() -> None:
+async def test_typed_lines_are_executed() -> None:
     lines: dict[str, tuple[object, ...]] = {
         "@ada only tables": ("say", "ada", "only tables", "steer"),
         "@* wrap up": ("say", "*", "wrap up", "steer"),
@@ -222,7 +222,7 @@ async def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
         assert feed.did == [("stop", "survey-3fa9c1")]
 
 
-async def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
+async def test_refused_line_is_reported_and_kept_for_editing() -> None:
     async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         app.query_one(InputLine).put("/dance")
         await pilot.press("enter")
@@ -231,7 +231,7 @@ async def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
         assert app.query_one(InputLine).value == "/dance"
 
 
-async def test_commands_and_names_are_completed_and_lines_come_back() -> None:
+async def test_commands_and_names_are_completed_and_the_history_is_recalled() -> None:
     async with console(FakeSource(team("ada", "bob"))) as (app, pilot, _feed):
         line = app.query_one(InputLine)
         await pilot.press(*"/int", "tab")
@@ -277,7 +277,7 @@ async def test_views_are_reached_by_keys_and_by_commands() -> None:
         assert app.state.panel == "tree"
 
 
-async def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
+async def test_streamed_text_is_shown_live_and_once_when_complete() -> None:
     async with console(FakeSource(team("ada"), streamed("Once upon"))) as (app, pilot, feed):
         assert "is writing…" in screen_of(app)
         assert "Once upon" in screen_of(app)
@@ -288,7 +288,7 @@ async def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> Non
         assert screen_of(app).count("Once upon") == 1
 
 
-async def test_a_lost_channel_is_told_until_it_is_back() -> None:
+async def test_lost_connection_is_shown_until_it_returns() -> None:
     async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         feed.news.append(away("gateway", True))
         await settle(pilot, feed)
@@ -345,7 +345,7 @@ async def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
         assert "The very first" in screen_of(app)
 
 
-async def test_ctrl_c_leaves_at_the_second_press(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ctrl_c_exits_at_the_second_press(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.console.ui.app.TWICE_SECONDS", 60.0)  # a busy machine is slow to draw
     async with console(FakeSource(team("ada"))) as (app, pilot, _feed):
         await pilot.press("ctrl+c")
@@ -355,7 +355,7 @@ async def test_ctrl_c_leaves_at_the_second_press(monkeypatch: pytest.MonkeyPatch
         assert app._exit
 
 
-async def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
+async def test_typing_works_while_hundreds_of_events_arrive() -> None:
     async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         for burst in range(4):
             start = 1 + burst * 400
@@ -367,7 +367,7 @@ async def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
         assert len(app.state.shown) == 1600
 
 
-async def test_who_reads_back_is_not_moved_by_what_comes() -> None:
+async def test_new_entries_do_not_move_a_scrolled_view() -> None:
     happenings = [
         happened("stage.started", n, "coordinator", stage=f"Nr {n}") for n in range(1, 90)
     ]
@@ -397,7 +397,7 @@ async def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
         assert [act[2] for act in feed.did] == ["one", "two"]
 
 
-async def test_a_command_begun_outside_the_line_keeps_the_letters_that_come_with_it() -> None:
+async def test_command_typed_outside_the_input_line_keeps_its_letters() -> None:
     async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
         assert app.query_one(QuestionBar).has_focus
         for character in "/board\r":
@@ -411,7 +411,7 @@ async def test_a_command_begun_outside_the_line_keeps_the_letters_that_come_with
         assert app.query_one(InputLine).has_focus
 
 
-async def test_who_was_at_a_question_that_is_gone_is_at_the_line() -> None:
+async def test_focus_returns_to_the_input_line_when_the_question_disappears() -> None:
     async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
         feed.news.append(asked())
         await settle(pilot, feed)
@@ -419,7 +419,7 @@ async def test_who_was_at_a_question_that_is_gone_is_at_the_line() -> None:
         assert app.query_one(InputLine).value == "yes"
 
 
-async def test_what_is_pasted_on_a_question_begins_its_answer() -> None:
+async def test_text_pasted_on_a_question_starts_its_answer() -> None:
     async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
         app.query_one(QuestionBar).post_message(Paste("PostgreSQL,\n as ever"))
         await settle(pilot, feed)

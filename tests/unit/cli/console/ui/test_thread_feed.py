@@ -65,7 +65,7 @@ async def test_a_slow_screen_gets_every_entry_once_and_the_rest_waits_in_the_log
     assert seen == list(range(1, TOTAL + 1))
 
 
-async def test_an_agent_that_is_gone_is_reported() -> None:
+async def test_missing_agent_is_reported() -> None:
     def follow(_after: int) -> Any:
         raise ApiError(404, "unknown agent")
 

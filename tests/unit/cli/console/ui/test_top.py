@@ -81,7 +81,7 @@ def screen_of(app: TopApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-async def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
+async def test_every_entity_is_listed_with_the_busiest_first() -> None:
     async with top() as (app, pilot, _feed):
         shown = screen_of(app)
         assert "3 entities" in shown
@@ -94,14 +94,14 @@ async def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
         assert "ENTITY▼" in screen_of(app)
 
 
-async def test_it_looks_again_and_again() -> None:
+async def test_view_is_refreshed_repeatedly() -> None:
     async with top(every_seconds=0.01) as (_app, _pilot, feed):
         async with asyncio.timeout(20):
             for _ in range(5):
                 await feed.looks.get()
 
 
-async def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
+async def test_marked_entity_is_steered_and_a_stop_is_confirmed() -> None:
     async with top() as (app, pilot, feed):
         await pilot.press("down")
         assert app.marked == ADA
@@ -131,7 +131,7 @@ async def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
     assert app.return_value == ADA
 
 
-async def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
+async def test_mark_follows_its_entity_and_a_lost_gateway_is_shown() -> None:
     async with top(size=(120, 30)) as (app, pilot, feed):
         await pilot.press("down")
         feed.listed = [BROKER, row("ada", cpu=99.0), row("coordinator", "idle")]
@@ -146,7 +146,7 @@ async def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
         assert "reconnecting" not in screen_of(app)
 
 
-async def test_the_totals_count_those_that_are_gone() -> None:
+async def test_totals_include_entities_without_a_process() -> None:
     async with top() as (app, pilot, feed):
         assert "466k tokens $0.35" in screen_of(app)
         feed.listed, feed.is_broker_away = [BROKER], True

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from agiraph.http.api import LoginView
+    from agiraph.http.api import LoginLinkView
     from agiraph.http.client import Client
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER")
 
 
-def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) -> "LoginView":
+def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) -> "LoginLinkView":
     """Make a login link that leads to the web UI, there to an agent (by its id).
 
     `opens`: it is for this machine's browser, if there is one.
     """
     page = f"/ui/agents/{agent}" if agent is not None else "/ui/"
-    return client.begin_login(next=page, user=user_of_browser(client.url) if opens else None)
+    return client.create_login_link(next=page, user=user_of_browser(client.url) if opens else None)
 
 
 def user_of_browser(url: str) -> int | None:
@@ -33,7 +33,7 @@ def user_of_browser(url: str) -> int | None:
     return os.getuid() if is_here and has_browser() else None
 
 
-def link_of(client: "Client", login: "LoginView") -> str:
+def link_of(client: "Client", login: "LoginLinkView") -> str:
     """Return a login link in the form for a browser on this machine."""
     return client.url.rstrip("/") + login.path
 

@@ -116,7 +116,7 @@ _TABLE = {
         "tokens": "List, add, rotate or revoke API tokens.",
         "login": "Create a login link for a browser.",
         "audit": "List the last calls of the API: who, what, how it ended.",
-        "sessions": "List the browsers that are logged in.",
+        "logins": "List the browsers that are logged in.",
         "logout": "Log a browser out.",
     },
     (SET_UP, "commands.remotes"): {
@@ -137,7 +137,7 @@ COMMANDS: dict[str, CommandEntry] = {
     for name, help in commands.items()
 }
 
-ALIASES = {"context": "knowledge"}
+ALIASES = {"context": "knowledge", "sessions": "logins"}
 """Former names of commands, not listed in the help; removed in the next release."""
 
 AT_HOME = frozenset(
@@ -155,7 +155,7 @@ OVER_API = frozenset(
         *("away", "back", "pause", "step", "resume", "interrupt", "stop", "restart", "kill"),
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
-        *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout", "audit"),
+        *("usage", "models", "outside", "mcp", "tokens", "login", "logins", "logout", "audit"),
         *("host", "move", "plan", "team", "agentic-shell", "knowledge"),
     )
 )

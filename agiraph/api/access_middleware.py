@@ -165,12 +165,12 @@ class AccessMiddleware:
             raise
 
     def _browser(self, headers: RawHeaders, call: AuditedCall) -> Principal:
-        """Return the caller of a browser session; cookies are valid only from our own pages."""
+        """Return the caller of a browser login; cookies are valid only from our own pages."""
         given = cookies(headers, self._keys.cookie)
         if not given:
             raise ApiError(401, NEEDED)
         if is_from_elsewhere(headers):
-            raise ApiError(403, "a page of another origin may not use this browser's session")
+            raise ApiError(403, "a page of another origin may not use this browser's login")
         is_change = call.method not in READS or call.method == WEBSOCKET
         if is_change and not header(headers, b"origin"):
             raise ApiError(403, "a call with a cookie needs an Origin")

@@ -52,10 +52,10 @@ SCHEMES: Final = {
         "scheme": "bearer",
         "description": "A token of the home (`agiraph tokens`), or the home's own.",
     },
-    "session": {
+    "browser": {
         "type": "apiKey",
         "in": "cookie",
-        "name": "agiraph_SESSION",
+        "name": "agiraph_LOGIN",
         "description": "A browser that came in by a link (`agiraph login`); the name ends in "
         "eight characters of the home's. What changes something needs our own Origin too.",
     },
@@ -110,7 +110,7 @@ def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonO
     return document | {
         "paths": paths,
         "components": parts | {"schemas": _schemas(parts), "securitySchemes": schemes},
-        "security": [{"token": []}, {"session": []}],
+        "security": [{"token": []}, {"browser": []}],
     }
 
 

@@ -85,7 +85,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         }
     ],
     "CreateTokenRequest": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
-    "CreateLoginRequest": [{"scope": "talk", "next": f"/ui/agents/{AGENT}"}],
+    "CreateLoginLinkRequest": [{"scope": "talk", "next": f"/ui/agents/{AGENT}"}],
     "SetBudgetRequest": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
     "BudgetView": [
         {

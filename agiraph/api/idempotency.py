@@ -34,7 +34,7 @@ KEYS = f"1 to {LONGEST} printable ASCII characters"
 SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
-SECRETS = ("/tokens", "/logins", "/login", "/consoles", "/hosts/invitations")
+SECRETS = ("/tokens", "/login-links", "/login", "/consoles", "/hosts/invitations")
 """Paths whose answers contain a secret that is stored nowhere: it is given only once."""
 FULL_SECONDS = 5.0
 PAUSE_SECONDS = 0.2

@@ -32,8 +32,8 @@ def _kind(pattern: str, *hints: str) -> SecretKind:
 
 
 KINDS: Final = {
-    "API tokens, sessions, login codes, the home's token": _kind(
-        r"ag[lst]_[A-Za-z0-9_-]{8,}", "agl_", "ags_", "agt_"
+    "API tokens, browser logins, login codes, the home's token": _kind(
+        r"ag[blt]_[A-Za-z0-9_-]{8,}", "agl_", "agb_", "agt_"
     ),
     "door tokens": _kind(r"agd-[a-f0-9]{16,}", "agd-"),
     "answer links": _kind(r"WyJ[A-Za-z0-9_-]{8,400}\.[A-Za-z0-9_-]{20,}", "WyJ"),

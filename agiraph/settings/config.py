@@ -295,8 +295,8 @@ class HttpConfig(ConfigSection):
     tls_cert: str
     tls_key: str
     insecure: bool
-    login_seconds: float = Field(gt=0, le=86400)
-    session_seconds: float = Field(gt=0)
+    login_link_seconds: float = Field(gt=0, le=86400)
+    login_seconds: float = Field(gt=0)
     calls_per_second: float = Field(gt=0)
     burst: int = Field(ge=1)
     calls_at_once: int = Field(ge=1)

@@ -336,7 +336,7 @@ class HumanHome:
     settings = PathBelow("settings")
     """The version of each settings file before its last change over the API."""
     tokens = PathBelow("tokens.json")
-    """Named tokens, login links and sessions, as digests; mode 0600."""
+    """Named tokens, login links and browser logins, as digests; mode 0600."""
 
 
 @dataclass(frozen=True, slots=True)

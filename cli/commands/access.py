@@ -1,4 +1,4 @@
-"""`agiraph tokens`, `login`, `ui`, `sessions`, `logout`: access to the API of this home."""
+"""`agiraph tokens`, `login`, `ui`, `logins`, `logout`: access to the API of this home."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ TOKENS = (
     Column("EXPIRES", "expires_at", _or_never),
     Column("USED", "last_used_at", _or_never, spare=1),
 )
-SESSIONS = (
+LOGINS = (
     Column("ID", "id"),
     Column("SCOPE", "scope"),
     Column("SINCE", "created_at", format_time, spare=1),
@@ -167,7 +167,7 @@ def _complaint(error: ValidationError) -> str:
     "agiraph audit",
     "agiraph audit --refused --limit 20",
     "agiraph audit --json | jq -r .[].who",
-    json="a JSON array: ts, id, who, session, method, path, client, status, ms, reason, held_back",
+    json="a JSON array: ts, id, who, login, method, path, client, status, ms, reason, held_back",
 )
 @click.option("--refused", is_flag=True, help="Only calls that were refused, and refused machines.")
 @click.option(
@@ -209,7 +209,7 @@ def audit(client: "Client", refused: bool, limit: int) -> Shown:
 )
 @click.option("-n", "--name", help="With --url: the name that it has from now on.")
 @home_option
-@json_option("one JSON object: url, scope, expires_at, session_seconds (--url: url, name, scope)")
+@json_option("one JSON object: url, scope, expires_at, login_seconds (--url: url, name, scope)")
 def login(
     scope: Scope | None,
     lasts: float | None,
@@ -235,7 +235,7 @@ def login(
         raise click.UsageError("--name needs --url: it names a home on another machine")
     with connect(home) as client:
         user = user_of_browser(client.url) if opens and not at else None
-        made = client.begin_login(scope=scope or "control", session_seconds=lasts, user=user)
+        made = client.create_login_link(scope=scope or "control", login_seconds=lasts, user=user)
         url = (at or client.url).rstrip("/") + made.path
     is_open = opens and open_browser(url)
     until = f"until {format_time(made.expires_at)}, with scope {scope or 'control'}"
@@ -250,7 +250,7 @@ def login(
 @click.argument("agent", required=False)
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 @home_option
-@json_option("one JSON object: url, scope, expires_at, session_seconds")
+@json_option("one JSON object: url, scope, expires_at, login_seconds")
 def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
     """Open the web UI in a browser, at AGENT if it is named, and print the link.
 
@@ -274,26 +274,26 @@ def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
 
 
 @api_command(
-    "agiraph sessions",
-    "agiraph sessions --json",
+    "agiraph logins",
+    "agiraph logins --json",
     json="a JSON array: id, scope, created_by, created_at, expires_at, browser",
 )
-def sessions(client: "Client") -> Shown:
+def logins(client: "Client") -> Shown:
     """List the browsers that are logged in."""
-    return Listing(client.sessions(), SESSIONS, "no browsers are logged in")
+    return Listing(client.logins(), LOGINS, "no browsers are logged in")
 
 
 @api_command(
     "agiraph logout 3fa9c1d2",
     "agiraph logout --all",
-    json="a JSON array: the sessions that were ended",
+    json="a JSON array: the browsers that were logged out",
 )
-@click.argument("session", required=False)
+@click.argument("login", required=False)
 @click.option("-a", "--all", "everyone", is_flag=True, help="Log out every browser.")
-def logout(client: "Client", session: str | None, everyone: bool) -> Shown:
-    """Log out the browser with the id SESSION."""
-    if everyone == (session is not None):
-        raise click.UsageError("name a session (`agiraph sessions` lists them), or --all")
-    ids = [one.id for one in client.sessions()] if session is None else [session]
-    ended = [client.end_session(id) for id in ids]
+def logout(client: "Client", login: str | None, everyone: bool) -> Shown:
+    """Log out the browser with the id LOGIN (`agiraph logins` lists them)."""
+    if everyone == (login is not None):
+        raise click.UsageError("name a login (`agiraph logins` lists them), or --all")
+    ids = [one.id for one in client.logins()] if login is None else [login]
+    ended = [client.end_login(id) for id in ids]
     return Done(ended, f"logged out: {', '.join(one.id for one in ended) or 'none'}")

@@ -84,7 +84,7 @@ TERMS = {
             "actors/tools/mcp/",
         ),
         frozenset(),
-        "Login (of a browser), Console or Run",
+        "Login (of a browser), Console, Run or Process",
     ),
 }
 

@@ -59,7 +59,7 @@ def log_in(gateway_home: GatewayHome, scope: str) -> str:
     """Log in by a login link; return the Cookie header of the answer."""
     url, token = read_gateway_address(gateway_home.home.path)
     own = bearer(token)
-    link = call(url, "POST", "/logins", headers=own, json={"scope": scope}).json()
+    link = call(url, "POST", "/login-links", headers=own, json={"scope": scope}).json()
     code = link["path"].partition("#")[2]
     answer = call(url, "POST", "/login", json={"code": code}, headers={"Origin": url})
     return answer.headers["set-cookie"].partition(";")[0]
@@ -267,7 +267,7 @@ def test_every_call_is_in_the_audit_and_no_secret_is(
         *("POST", "/agents/survey/nudge", 200, "home"),
     )
     assert (read["path"], read["status"], read["who"]) == ("/agents", 200, "home")
-    assert len(read["session"]) == 8
+    assert len(read["login"]) == 8
     assert leaked["path"] == "/agents/[redacted]"
     assert (refused["path"], refused["status"], refused["who"]) == ("/agents/x\r\ny", 401, None)
     for secret in (token, "secret", "words", browser.partition("=")[2]):

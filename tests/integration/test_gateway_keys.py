@@ -52,8 +52,8 @@ def clean(gateway_home: GatewayHome) -> Iterator[None]:
         for token in client.tokens():
             if token.status == "active" and token.name != "home":
                 client.revoke_token(token.name)
-        for session in client.sessions():
-            client.end_session(session.id)
+        for login in client.logins():
+            client.end_login(login.id)
 
 
 def call(method: str, url: str, token: str | None = None, **named: Any) -> httpx.Response:
@@ -120,7 +120,7 @@ def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
 
 def test_the_document_tells_the_scope_of_every_call(client: Client, url: str) -> None:
     document = call("GET", f"{url}/openapi.json", add(client, "read")).json()
-    assert document["security"] == [{"token": []}, {"session": []}]
+    assert document["security"] == [{"token": []}, {"browser": []}]
     calls = [one for calls in document["paths"].values() for one in calls.values()]
     assert len(calls) > 40
     assert {one.get("x-scope") for one in calls} == set(SCOPES)
@@ -275,7 +275,7 @@ def test_a_token_that_cannot_be_is_refused(
 
 def log_in(client: Client, **wanted: Any) -> tuple[httpx.Response, str]:
     """Return the answer to a browser's login and the code that it came with."""
-    code = client.begin_login(**wanted).path.partition("#")[2]
+    code = client.create_login_link(**wanted).path.partition("#")[2]
     form = {"code": code}
     return call("POST", f"{client.url}/login", data=form, headers={"Origin": client.url}), code
 
@@ -325,7 +325,7 @@ def test_a_browser_logs_in_once_by_a_link(
 
 def test_a_link_leads_to_the_page_that_it_was_made_for(client: Client, url: str) -> None:
     page = "/ui/agents/survey-abc123/files/a%20b?as=raw&x=1"
-    path, _, code = client.begin_login(next=page).path.partition("#")
+    path, _, code = client.create_login_link(next=page).path.partition("#")
     shown = call("GET", f"{url}{path}").text
     assert f'name="next" value="{html.escape(page)}"' in shown
     form = {"code": "wrong", "next": page}
@@ -348,9 +348,9 @@ ELSEWHERE = (
 @pytest.mark.parametrize("page", ELSEWHERE)
 def test_no_link_and_no_form_leads_out_of_the_web_ui(client: Client, url: str, page: str) -> None:
     with pytest.raises(ValueError, match="must be a path of the web UI"):
-        client.begin_login(next=page)
+        client.create_login_link(next=page)
     assert 'name="next" value="/ui/"' in call("GET", f"{url}/login", params={"next": page}).text
-    code = client.begin_login().path.partition("#")[2]
+    code = client.create_login_link().path.partition("#")[2]
     form = {"code": code, "next": page}
     answer = call("POST", f"{url}/login", data=form, headers={"Origin": url})
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
@@ -412,13 +412,13 @@ def test_a_browser_logs_out_and_is_logged_out(client: Client, url: str) -> None:
     assert "max-age=0" in answer.headers["set-cookie"].lower()
     assert call("GET", f"{url}/agents", headers=dict(cookie)).status_code == 401
     cookie = cookie_of(log_in(client)[0])
-    (session,) = client.sessions()
-    client.end_session(session.id)
+    (login,) = client.logins()
+    client.end_login(login.id)
     assert call("GET", f"{url}/agents", headers=cookie).status_code == 401
     assert call("POST", f"{url}/logout", add(client, "control")).status_code == 409
 
 
-def test_a_session_outlives_the_gateway(tmp_path: Path) -> None:
+def test_a_login_outlives_the_gateway(tmp_path: Path) -> None:
     with running_gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         cookie = cookie_of(log_in(client)[0])
         secret = add(client, "read")
@@ -467,11 +467,11 @@ def test_the_commands_of_logins(gateway_home: GatewayHome, url: str) -> None:
     answer = call("POST", f"{url}/login", data=form, headers=headers)
     assert answer.status_code == 303
     assert "max-age=3600" in answer.headers["set-cookie"].lower()
-    (session,) = json.loads(run(gateway_home, "sessions", "--json")[1])
-    assert session["browser"].startswith("Fire")
-    assert "\u009b" not in session["browser"]
-    assert session["id"] in run(gateway_home, "logout", session["id"])[1]
-    assert run(gateway_home, "logout", session["id"])[0] == 2
+    (login,) = json.loads(run(gateway_home, "logins", "--json")[1])
+    assert login["browser"].startswith("Fire")
+    assert "\u009b" not in login["browser"]
+    assert login["id"] in run(gateway_home, "logout", login["id"])[1]
+    assert run(gateway_home, "logout", login["id"])[0] == 2
     assert run(gateway_home, "logout", "--all")[1] == "logged out: none\n"
     assert run(gateway_home, "logout")[0] == 2
     other = run(gateway_home, "login", "--at", "https://atlas.example/")[1]

@@ -126,7 +126,7 @@ def test_with_tls_a_cookie_goes_over_tls_alone(gateway_home: GatewayHome) -> Non
     with gateway_home.client() as client:
         trust = trust_of(client.url, Path(gateway_home.line.config.http.tls_cert))
         assert isinstance(trust, ssl.SSLContext)
-        code = client.begin_login().path.partition("#")[2]
+        code = client.create_login_link().path.partition("#")[2]
         with httpx.Client(verify=trust, trust_env=False, base_url=client.url) as http:
             answer = http.post("/login", json={"code": code}, headers={"Origin": client.url})
             assert "secure" in answer.headers["set-cookie"].lower().split("; ")
@@ -149,7 +149,7 @@ def test_keys_and_audit_outlive_a_gateway_that_is_killed_by_a_call(
         first = client.health().pid
         secret = client.add_token(CreateTokenRequest(name="ci", scope="control")).token
         assert secret is not None
-        code = client.begin_login(scope="read").path.partition("#")[2]
+        code = client.create_login_link(scope="read").path.partition("#")[2]
         trust = trust_of(client.url, cert)
         with httpx.Client(verify=trust, trust_env=False) as http:
             origin = {"Origin": client.url}

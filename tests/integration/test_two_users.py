@@ -103,7 +103,9 @@ def test_a_link_that_a_browser_is_started_with_is_of_no_use_to_another_user(
     """The command line of the browser, with the link, can be read by all."""
     url, token = read_gateway_address(commands.home)
     with Client(url, token) as client:
-        codes = [client.begin_login(user=one).path.partition("#")[2] for one in (1000, STRANGER)]
+        codes = [
+            client.create_login_link(user=one).path.partition("#")[2] for one in (1000, STRANGER)
+        ]
 
     def log_in(code: str) -> int:
         return httpx.post(f"{url}/login", json={"code": code}).status_code

@@ -118,7 +118,7 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
         (("restore", "nobody"), ["unknown agent in the archive 'nobody'"]),
         (("dead", "retry", "nope"), ["unknown dead letter 'nope'"]),
         (("tokens", "revoke", "nope"), ["there is no token 'nope'", "home"]),
-        (("logout", "nope"), ["there is no session 'nope'"]),
+        (("logout", "nope"), ["there is no login 'nope'"]),
         (("channels", "test", "nope"), ["unknown channel 'nope'"]),
     ],
 )

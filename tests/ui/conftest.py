@@ -118,6 +118,6 @@ def visitor(_stage: Stage, _regular: Visitor, live_home: LiveHome) -> Iterator[V
     """
     with _stage.in_use():
         _regular.faults.clear()
-        _regular.begin_session()
+        _regular.begin_login()
         yield _regular
         _regular.leave()

@@ -179,7 +179,7 @@ def test_a_session_is_its_persons_and_others_may_only_look(
         page = visitor.page
         for scope in scopes:
             with Client(client.url, secret) as eva:
-                page.goto(client.url + eva.begin_login(next="/ui/team", scope=scope).path)
+                page.goto(client.url + eva.create_login_link(next="/ui/team", scope=scope).path)
             expect(page.get_by_text("You have not given the team a task yet.")).to_be_visible()
             expect(page.get_by_role("button", name="Start")).to_have_count(int(scope == "control"))
             visitor.go(f"team/{agent}")

@@ -87,16 +87,16 @@ class Visitor:
     def link(self, page: str = "/ui/", **wanted: Any) -> str:
         """Make a login link that leads to a page."""
         with Client.for_home(self.home) as client:
-            return client.url + client.begin_login(next=page, **wanted).path
+            return client.url + client.create_login_link(next=page, **wanted).path
 
-    def begin_session(self, **wanted: Any) -> None:
+    def begin_login(self, **wanted: Any) -> None:
         """Log the browser in, as a login link does, without its page."""
         address, _, code = self.link(**wanted).partition("#")
         assert self.context.request.post(address, data={"code": code}).ok
 
     def log_in(self, page: str = "/ui/", **wanted: Any) -> Page:
         """Log in, and come to a page of the web UI; return the tab."""
-        self.begin_session(**wanted)
+        self.begin_login(**wanted)
         self.page.goto(f"{self.url}{page}")
         return self.page
 

@@ -223,8 +223,8 @@ class AuditLog:
 
     def _line(self, call: AuditedCall) -> dict[str, Any]:
         who: dict[str, Any] = {"who": call.caller.name or None}
-        if call.caller.session:
-            who["session"] = call.caller.session
+        if call.caller.login:
+            who["login"] = call.caller.login
         return {
             "ts": round(self._clock.now(), 3),
             "id": call.id,

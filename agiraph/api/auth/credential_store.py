@@ -2,7 +2,7 @@
 
 A change is on disk before its secret is shown, and takes effect at once: open calls of an ended key
 are cut off. The file contains digests only. An unreadable file is moved aside, which ends every
-named token and session (fails closed); the home's own token, in a file of its own, stays valid.
+named token and browser login (fails closed); the home's own token, in its own file, stays valid.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ from agiraph.storage.private_files import read_private, write_private
 TOKEN_BYTES = 32
 TOKEN_MARK = "agt_"
 
-LOGIN_MARK: Final = "agl_"
-SESSION_MARK: Final = "ags_"
+LINK_MARK: Final = "agl_"
+BROWSER_MARK: Final = "agb_"
 """Prefixes of secrets, so that people, scanners and logs recognize a secret."""
 
 SHORTEST_SECRET: Final = 32
@@ -47,7 +47,7 @@ def digest_of(secret: str) -> str:
 
 
 class CredentialsEnded(Exception):
-    """The token or session of a call has ended."""
+    """The token or browser login of a call has ended."""
 
     def __init__(self) -> None:
         super().__init__("the key that opened this has ended")
@@ -91,7 +91,7 @@ class CredentialStore:
     # --- callers ---
 
     def caller(self, secret: str, *, is_cookie: bool = False) -> Principal:
-        """Return the caller that has this token (or this session cookie); ApiError 401."""
+        """Return the caller that has this token (or this login cookie); ApiError 401."""
         digest = digest_of(secret)
         if digest == self._home_digest and not is_cookie:
             found = self._home
@@ -104,12 +104,12 @@ class CredentialStore:
         return found
 
     def is_secret(self, text: str) -> bool:
-        """Whether a text is a token, session or unused code of this home, ended or not."""
+        """Whether a text is a token, login cookie or unused code of this home, ended or not."""
         digest = digest_of(text)
         return (
             digest == self._home_digest
             or digest in self._by_digest
-            or any(login.digest == digest for login in self.credentials.logins)
+            or any(link.digest == digest for link in self.credentials.links)
         )
 
     def last_used(self, caller: str) -> float | None:
@@ -118,7 +118,7 @@ class CredentialStore:
 
     @asynccontextmanager
     async def while_valid(self, caller: Principal) -> AsyncIterator[None]:
-        """Cancel the block when the caller's token or session ends; raise CredentialsEnded."""
+        """Cancel the block when the token or login of the caller ends; raise CredentialsEnded."""
         deadline = asyncio.timeout_at(self._end_of(caller))
         self._live[deadline] = caller
         try:
@@ -173,7 +173,7 @@ class CredentialStore:
         self._cut_off()
 
     def revoke(self, name: str) -> ApiToken:
-        """End a token, and the login links and sessions that were created with it."""
+        """End a token, and the login links and browser logins that were created with it."""
         if name == HOME_TOKEN:
             raise ApiError(409, "the home's own token can be rotated, not revoked")
         self._write(self.credentials.revoked(name, self._clock.now()))
@@ -197,48 +197,48 @@ class CredentialStore:
             name=HOME_TOKEN, scope="control", digest="", created_at=made_at, created_by=HOME_TOKEN
         )
 
-    # --- login links and sessions ---
+    # --- login links and browser logins ---
 
-    def begin_login(
+    def create_login_link(
         self,
         scope: Scope,
         by: str,
         within_seconds: float,
-        session_seconds: float,
+        login_seconds: float,
         user: int | None = None,
     ) -> tuple[LoginLink, str]:
         """Create a one-time login link; return it and its code, which is stored nowhere."""
-        code = LOGIN_MARK + secrets.token_urlsafe(32)
-        login = LoginLink(
+        code = LINK_MARK + secrets.token_urlsafe(32)
+        link = LoginLink(
             digest=digest_of(code),
             scope=scope,
             created_by=by,
             expires_at=self._clock.now() + within_seconds,
-            session_seconds=session_seconds,
+            login_seconds=login_seconds,
             user=user,
         )
-        self._write(self.credentials.with_login(login))
-        return login, code
+        self._write(self.credentials.with_link(link))
+        return link, code
 
     def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserLogin, str]:
-        """Turn a link's code into a session; return it and its secret. ApiError 403.
+        """Turn a link's code into a browser login; return it and its secret. ApiError 403.
 
         `user` is the id of the operating system's user that sends it, None if unknown.
         """
-        secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
+        secret, id = BROWSER_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
         now, digests = self._clock.now(), (digest_of(code), id, digest_of(secret))
         self._write(self.credentials.entered(*digests, browser, now, user))
-        return self.credentials.session(id), secret
+        return self.credentials.login(id), secret
 
-    def sessions(self) -> list[BrowserLogin]:
-        """Return the sessions of logged-in browsers, oldest first."""
-        return list(self.credentials.pruned(self.now()).sessions)
+    def logins(self) -> list[BrowserLogin]:
+        """Return the browsers that are logged in, oldest first."""
+        return list(self.credentials.pruned(self.now()).logins)
 
-    def end_session(self, id: str) -> BrowserLogin:
+    def end_login(self, id: str) -> BrowserLogin:
         """Log a browser out; ApiError 404."""
-        session = self.credentials.session(id)
-        self._write(self.credentials.without_session(id))
-        return session
+        login = self.credentials.login(id)
+        self._write(self.credentials.without_login(id))
+        return login
 
     # --- the file ---
 
@@ -251,7 +251,7 @@ class CredentialStore:
 
     def _use(self, credentials: Credentials) -> None:
         self.credentials = credentials
-        keys: dict[str, ApiToken | BrowserLogin] = {one.digest: one for one in credentials.sessions}
+        keys: dict[str, ApiToken | BrowserLogin] = {one.digest: one for one in credentials.logins}
         keys |= {one.old_digest: one for one in credentials.tokens if one.old_digest}
         keys |= {one.digest: one for one in credentials.tokens if one.digest}
         self._by_digest = keys
@@ -288,7 +288,9 @@ def _read(path: Path, clock: Clock, log: Any) -> Credentials:
         quarantined = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
         move(path, quarantined)
         log.error(
-            "every named token and session is void", moved=str(quarantined), reason=str(error)[:200]
+            "every named token and browser login is void",
+            moved=str(quarantined),
+            reason=str(error)[:200],
         )
         return Credentials()
 

@@ -1,4 +1,4 @@
-"""All keys of a home as one value, with its changes: tokens, login links, sessions.
+"""All keys of a home as one value, with its changes: tokens, login links, browser logins.
 
 Pure: `now` is passed in, secrets come in as digests. An ended key is kept for KEEP_SECONDS, so that
 a refusal can give the reason, and is deleted afterwards.
@@ -23,14 +23,14 @@ from agiraph.http.errors import ApiError
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated caller. `name` is the token's; `session` the id of a browser's session.
+    """An authenticated caller. `name` is the token's; `login` the id of a browser's login.
 
-    A session has the name of the token that created its link.
+    A browser login has the name of the token that created its link.
     """
 
     name: str
     scope: Scope
-    session: str | None = None
+    login: str | None = None
     expires_at: float | None = None
     calls_per_second: float | None = None
     digest: str = field(default="", repr=False)
@@ -38,7 +38,7 @@ class Principal:
     @property
     def key(self) -> str:
         """The key under which this caller's calls are counted."""
-        return f"session {self.session}" if self.session else f"token {self.name}"
+        return f"login {self.login}" if self.login else f"token {self.name}"
 
     def may(self, needed: Scope) -> bool:
         """Whether this caller's scope covers the needed one."""
@@ -51,8 +51,8 @@ STRANGER: Final = Principal("", "read")
 
 KEEP_SECONDS: Final = 30 * 86400.0
 MOST_TOKENS: Final = 200
-MOST_SESSIONS: Final = 200
-MOST_LOGINS: Final = 20
+MOST_LOGINS: Final = 200
+MOST_LINKS: Final = 20
 ROOT: Final = 0
 
 
@@ -82,7 +82,7 @@ class LoginLink(Record):
     scope: Scope
     created_by: str
     expires_at: float
-    session_seconds: float
+    login_seconds: float
     user: int | None = None
 
 
@@ -100,8 +100,8 @@ class Credentials(Record):
     """
 
     tokens: tuple[ApiToken, ...] = ()
-    logins: tuple[LoginLink, ...] = ()
-    sessions: tuple[BrowserLogin, ...] = ()
+    links: tuple[LoginLink, ...] = ()
+    logins: tuple[BrowserLogin, ...] = ()
 
     # --- tokens ---
 
@@ -166,7 +166,7 @@ class Credentials(Record):
         return self._with(tokens=(*others, note))
 
     def revoked(self, name: str, now: float) -> "Credentials":
-        """End a token, and the login links and sessions that were created with it.
+        """End a token, and the login links and browser logins that were created with it.
 
         A token that was revoked before is not changed.
         """
@@ -175,8 +175,8 @@ class Credentials(Record):
         old = self.token(name, now)
         new = old.model_copy(update={"revoked_at": now, "old_digest": ""})
         return self._replaced(old, new)._with(
+            links=tuple(one for one in self.links if one.created_by != name),
             logins=tuple(one for one in self.logins if one.created_by != name),
-            sessions=tuple(one for one in self.sessions if one.created_by != name),
         )
 
     def _replaced(self, old: ApiToken, new: ApiToken) -> "Credentials":
@@ -185,59 +185,59 @@ class Credentials(Record):
     def _with(self, **changes: object) -> "Credentials":
         return self.model_copy(update=changes)
 
-    # --- login links and sessions ---
+    # --- login links and browser logins ---
 
-    def with_login(self, login: LoginLink) -> "Credentials":
+    def with_link(self, link: LoginLink) -> "Credentials":
         """Add a link; if there are too many, the oldest is removed."""
-        return self._with(logins=(*self.logins, login)[-MOST_LOGINS:])
+        return self._with(links=(*self.links, link)[-MOST_LINKS:])
 
     def entered(
         self,
         code_digest: str,
-        session_id: str,
+        login_id: str,
         digest: str,
         browser: str,
         now: float,
         user: int | None = None,
     ) -> "Credentials":
-        """Turn a link into a session, in one step; ApiError 403 if it was used or is too old.
+        """Turn a link into a browser login, in one step; ApiError 403 if it was used or is too old.
 
         `user` is the id of the operating system's user that sends it, None if unknown. A link sent
         by another user stays valid.
         """
-        login = next((one for one in self.logins if one.digest == code_digest), None)
-        if login is None or login.expires_at <= now:
+        link = next((one for one in self.links if one.digest == code_digest), None)
+        if link is None or link.expires_at <= now:
             raise ApiError(
                 403, "this login link was used already, is too old, or never was one: make another"
             )
-        if login.user is not None and user not in (None, ROOT, login.user):
-            raise ApiError(403, f"this login link is for user {login.user} of this machine alone")
-        session = BrowserLogin(
-            id=session_id,
+        if link.user is not None and user not in (None, ROOT, link.user):
+            raise ApiError(403, f"this login link is for user {link.user} of this machine alone")
+        login = BrowserLogin(
+            id=login_id,
             digest=digest,
-            scope=login.scope,
-            created_by=login.created_by,
+            scope=link.scope,
+            created_by=link.created_by,
             created_at=now,
-            expires_at=now + login.session_seconds,
+            expires_at=now + link.login_seconds,
             browser=browser,
         )
         return self._with(
-            logins=tuple(one for one in self.logins if one is not login),
-            sessions=(*self.sessions, session)[-MOST_SESSIONS:],
+            links=tuple(one for one in self.links if one is not link),
+            logins=(*self.logins, login)[-MOST_LOGINS:],
         )
 
-    def session(self, id: str) -> BrowserLogin:
-        """Return a session by its id; ApiError 404 lists the known sessions."""
-        found = next((one for one in self.sessions if one.id == id), None)
+    def login(self, id: str) -> BrowserLogin:
+        """Return a browser login by its id; ApiError 404 lists the known ids."""
+        found = next((one for one in self.logins if one.id == id), None)
         if found is None:
-            known = listed([one.id for one in self.sessions])
-            raise ApiError(404, f"there is no session '{id}' (known: {known})")
+            known = listed([one.id for one in self.logins])
+            raise ApiError(404, f"there is no login '{id}' (known: {known})")
         return found
 
-    def without_session(self, id: str) -> "Credentials":
-        """End a session; ApiError 404 if there is none."""
-        gone = self.session(id)
-        return self._with(sessions=tuple(one for one in self.sessions if one is not gone))
+    def without_login(self, id: str) -> "Credentials":
+        """End a browser login; ApiError 404 if there is none."""
+        gone = self.login(id)
+        return self._with(logins=tuple(one for one in self.logins if one is not gone))
 
     # --- time ---
 
@@ -245,8 +245,8 @@ class Credentials(Record):
         """Return these credentials without keys that ended long ago."""
         return Credentials(
             tokens=tuple(one for one in self.tokens if not _is_long_over(one, now)),
+            links=tuple(one for one in self.links if one.expires_at > now),
             logins=tuple(one for one in self.logins if one.expires_at > now),
-            sessions=tuple(one for one in self.sessions if one.expires_at > now),
         )
 
 
@@ -271,7 +271,7 @@ def caller_of(key: ApiToken | BrowserLogin, digest: str, now: float) -> Principa
     """Return the caller that presents a key with this digest; ApiError 401 if it has ended."""
     if isinstance(key, BrowserLogin):
         if key.expires_at <= now:
-            raise ApiError(401, "this session is over: log in again (agiraph login)")
+            raise ApiError(401, "this login has ended: log in again (agiraph login)")
         return Principal(key.created_by, key.scope, key.id, key.expires_at, digest=digest)
     if key.status(now) != "active":
         raise ApiError(401, ended(key, now))

@@ -1,4 +1,4 @@
-"""The login page, which turns a one-time link into a session and then opens the web UI.
+"""The login page, which turns a one-time link into a browser login and then opens the web UI.
 
 The code follows the `#` of the link, which a browser never sends: no log, proxy or Referer contains
 it. The page removes it from the address and the history, and posts it.

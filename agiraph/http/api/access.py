@@ -1,4 +1,4 @@
-"""Access to the API: tokens with their scopes, one-time login links, browser sessions."""
+"""Access to the API: tokens with their scopes, one-time login links, browser logins."""
 
 import re
 from typing import Annotated, Final, Literal
@@ -84,30 +84,30 @@ class NewTokenView(TokenView):
     token: str | None = None
 
 
-class CreateLoginRequest(ApiRequest):
-    """A one-time link to create: the scope and duration of its session, and its first page.
+class CreateLoginLinkRequest(ApiRequest):
+    """A one-time link to create: the scope and duration of the login, and its first page.
 
     `user` is the only user of the gateway's machine whose browser may use it (a user id); None: any
     user.
     """
 
     scope: Scope = "control"
-    session_seconds: Seconds | None = None
+    login_seconds: Seconds | None = None
     next: UiPage = UI_PATH
     user: int | None = Field(default=None, ge=0)
 
 
-class LoginView(ApiView):
+class LoginLinkView(ApiView):
     """A one-time link. `path` is its part after the gateway's address, code included."""
 
     path: str
     scope: Scope
     expires_at: float
-    session_seconds: float
+    login_seconds: float
 
 
 class BrowserLoginFacts(Record):
-    """A browser session; `created_by` is the token that created its login link."""
+    """A browser that is logged in; `created_by` is the token that created its login link."""
 
     id: str
     scope: Scope
@@ -118,7 +118,7 @@ class BrowserLoginFacts(Record):
 
 
 class BrowserLoginView(BrowserLoginFacts, ApiView):
-    """A browser session that a login link has opened."""
+    """A browser that has logged in by a link."""
 
     last_used_at: float | None = None
 
@@ -132,7 +132,7 @@ class AuditedCallView(ApiView):
     ts: float
     id: str
     who: str | None = None
-    session: str | None = None
+    login: str | None = None
     method: str
     path: str
     client: str = ""
@@ -143,9 +143,9 @@ class AuditedCallView(ApiView):
 
 
 class WhoAmIView(ApiView):
-    """The caller's credential: a token's name, or a session's id and the creator of its link."""
+    """The caller's credential: a token's name, or a login's id and the creator of its link."""
 
     name: str
     scope: Scope
-    session: str | None = None
+    login: str | None = None
     expires_at: float | None = None

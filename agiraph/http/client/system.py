@@ -1,4 +1,4 @@
-"""Calls for processes, hosts, models, spending, settings, tokens and sessions."""
+"""Calls for processes, hosts, models, spending, settings, tokens and browser logins."""
 
 from collections.abc import Sequence
 
@@ -154,31 +154,31 @@ class SystemCalls:
 
     @call("DELETE /tokens/{name}")
     def revoke_token(self, name: str) -> api.TokenView:
-        """End a token at once, and the links and sessions that it created."""
+        """End a token at once, and the links and browser logins that it created."""
 
     @call("GET /audit", seconds=LONG_SECONDS)
     def audit(self, *, limit: int = 100, refused: bool = False) -> list[api.AuditedCallView]:
         """Return the last calls of this API, oldest first; with `refused` only refused calls."""
 
-    @call("POST /logins", body=api.CreateLoginRequest)
-    def begin_login(
+    @call("POST /login-links", body=api.CreateLoginLinkRequest)
+    def create_login_link(
         self,
         *,
         scope: api.Scope = "control",
-        session_seconds: float | None = None,
+        login_seconds: float | None = None,
         next: str = "/ui/",
         user: int | None = None,
-    ) -> api.LoginView:
+    ) -> api.LoginLinkView:
         """Create a link by which one browser can log in, once: the gateway's URL and its `path`.
 
         It leads to the page `next` of the web UI. With `user`, only a browser of that user of the
         gateway's machine can use it.
         """
 
-    @call("GET /sessions")
-    def sessions(self) -> list[api.BrowserLoginView]:
-        """Return the sessions of logged-in browsers, oldest first."""
+    @call("GET /logins")
+    def logins(self) -> list[api.BrowserLoginView]:
+        """Return the browsers that are logged in, oldest first."""
 
-    @call("DELETE /sessions/{session}")
-    def end_session(self, session: str) -> api.BrowserLoginView:
-        """Log a browser out, at once; 404 lists the known sessions."""
+    @call("DELETE /logins/{login}")
+    def end_login(self, login: str) -> api.BrowserLoginView:
+        """Log a browser out, at once; 404 lists the known ids."""

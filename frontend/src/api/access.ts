@@ -1,4 +1,4 @@
-// Who may do what: this browser's scope, the tokens and sessions of the home, the audit of its calls.
+// Who may do what: this browser's scope, the tokens and browser logins of the home, the audit of its calls.
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 
 import { type ActionOptions, useAction } from "./actions";
@@ -8,7 +8,7 @@ import { ofHome } from "./keys";
 export type Scope = Schemas["WhoAmIView"]["scope"];
 export type Token = Schemas["TokenView"];
 export type NewToken = Schemas["NewTokenView"];
-export type Session = Schemas["BrowserLoginView"];
+export type BrowserLogin = Schemas["BrowserLoginView"];
 export type AuditedCall = Schemas["AuditedCallView"];
 
 /** The scopes, each with all rights of those before it. */
@@ -64,23 +64,23 @@ export const useRevokeToken = (options?: ActionOptions<Token>) =>
   useAction(
     (name: string, key) =>
       take(api.DELETE("/tokens/{name}", { params: { path: { name }, header: keyed(key) } })),
-    () => [ofHome("tokens"), ofHome("sessions")],
+    () => [ofHome("tokens"), ofHome("logins")],
     options,
   );
 
-export const useSessions = () =>
+export const useBrowserLogins = () =>
   useQuery({
-    queryKey: ofHome("sessions"),
-    queryFn: ({ signal }) => take(api.GET("/sessions", { signal })),
+    queryKey: ofHome("logins"),
+    queryFn: ({ signal }) => take(api.GET("/logins", { signal })),
   });
 
-export const useEndSession = (options?: ActionOptions<Session>) =>
+export const useEndLogin = (options?: ActionOptions<BrowserLogin>) =>
   useAction(
-    (session: string, key) =>
+    (login: string, key) =>
       take(
-        api.DELETE("/sessions/{session}", { params: { path: { session }, header: keyed(key) } }),
+        api.DELETE("/logins/{login}", { params: { path: { login }, header: keyed(key) } }),
       ),
-    () => [ofHome("sessions")],
+    () => [ofHome("logins")],
     options,
   );
 

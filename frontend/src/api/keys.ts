@@ -35,7 +35,7 @@ export type HomeThing =
   | "usage"
   | "whoami"
   | "tokens"
-  | "sessions"
+  | "logins"
   | "audit"
   | "logs"
   | "all-runs"

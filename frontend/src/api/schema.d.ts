@@ -1814,7 +1814,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a token at once, and the login links and sessions that it created */
+        /** End a token at once, and the login links and browser logins that it created */
         delete: operations["access_revoke"];
         options?: never;
         head?: never;
@@ -1841,7 +1841,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/logins": {
+    "/login-links": {
         parameters: {
             query?: never;
             header?: never;
@@ -1851,7 +1851,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Create a link by which one browser can log in, once */
-        post: operations["access_begin_login"];
+        post: operations["access_create_login_link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1867,7 +1867,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session of this call */
+        /** Log out the browser of this call */
         post: operations["access_log_out"];
         delete?: never;
         options?: never;
@@ -1875,7 +1875,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/sessions": {
+    "/logins": {
         parameters: {
             query?: never;
             header?: never;
@@ -1883,7 +1883,7 @@ export interface paths {
             cookie?: never;
         };
         /** List the browsers that are logged in */
-        get: operations["access_sessions"];
+        get: operations["access_logins"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1892,7 +1892,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/sessions/{session}": {
+    "/logins/{login}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1903,7 +1903,7 @@ export interface paths {
         put?: never;
         post?: never;
         /** Log a browser out, at once */
-        delete: operations["access_end_session"];
+        delete: operations["access_end_login"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2166,7 +2166,7 @@ export interface components {
             ts: number;
             id: string;
             who: string | null;
-            session: string | null;
+            login: string | null;
             method: string;
             path: string;
             /** @default  */
@@ -2197,7 +2197,7 @@ export interface components {
             current_stage: number;
             max_concurrent: number | null;
         };
-        /** @description A browser session that a login link has opened. */
+        /** @description A browser that has logged in by a link. */
         BrowserLoginView: {
             id: string;
             /** @enum {string} */
@@ -2556,18 +2556,18 @@ export interface components {
             tools?: string[] | null;
         };
         /**
-         * @description A one-time link to create: the scope and duration of its session, and its first page.
+         * @description A one-time link to create: the scope and duration of the login, and its first page.
          *
          *     `user` is the only user of the gateway's machine whose browser may use it (a user id); None: any
          *     user.
          */
-        CreateLoginRequest: {
+        CreateLoginLinkRequest: {
             /**
              * @default control
              * @enum {string}
              */
             scope?: "read" | "talk" | "control";
-            session_seconds?: number | null;
+            login_seconds?: number | null;
             /** @default /ui/ */
             next?: string;
             user?: number | null;
@@ -3259,12 +3259,12 @@ export interface components {
             };
         };
         /** @description A one-time link. `path` is its part after the gateway's address, code included. */
-        LoginView: {
+        LoginLinkView: {
             path: string;
             /** @enum {string} */
             scope: "read" | "talk" | "control";
             expires_at: number;
-            session_seconds: number;
+            login_seconds: number;
         };
         /**
          * @description The properties of a machine; `labels` are detected: `linux`, `has:docker`, `gpu` ...
@@ -4664,12 +4664,12 @@ export interface components {
             path: string;
             offset: number;
         };
-        /** @description The caller's credential: a token's name, or a session's id and the creator of its link. */
+        /** @description The caller's credential: a token's name, or a browser login's id and the creator of its link. */
         WhoAmIView: {
             name: string;
             /** @enum {string} */
             scope: "read" | "talk" | "control";
-            session: string | null;
+            login: string | null;
             expires_at: number | null;
         };
         /**
@@ -15702,7 +15702,7 @@ export interface operations {
             };
         };
     };
-    access_begin_login: {
+    access_create_login_link: {
         parameters: {
             query?: never;
             header?: {
@@ -15714,7 +15714,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateLoginRequest"];
+                "application/json": components["schemas"]["CreateLoginLinkRequest"];
             };
         };
         responses: {
@@ -15724,7 +15724,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LoginView"];
+                    "application/json": components["schemas"]["LoginLinkView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -15887,7 +15887,7 @@ export interface operations {
             };
         };
     };
-    access_sessions: {
+    access_logins: {
         parameters: {
             query?: never;
             header?: never;
@@ -15943,7 +15943,7 @@ export interface operations {
             };
         };
     };
-    access_end_session: {
+    access_end_login: {
         parameters: {
             query?: never;
             header?: {
@@ -15951,7 +15951,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                session: string;
+                login: string;
             };
             cookie?: never;
         };

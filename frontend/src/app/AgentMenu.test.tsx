@@ -24,7 +24,7 @@ const agent = { id: "survey-1a2b", name: "survey", status: "working", run: "2026
 
 async function open(scope: "read" | "control"): Promise<string[]> {
   const client = new QueryClient();
-  client.setQueryData(ofHome("whoami"), { name: "home", scope, session: "s" });
+  client.setQueryData(ofHome("whoami"), { name: "home", scope, login: "s" });
   render(
     <QueryClientProvider client={client}>
       <MemoryRouter>

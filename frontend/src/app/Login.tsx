@@ -1,4 +1,4 @@
-// Where one is led without a session: how to get one, and on to where one was going.
+// The page for a browser that is not logged in: how to log in; then it opens the requested page.
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { Navigate, useSearchParams } from "react-router";

@@ -11,7 +11,7 @@ const broken = (code = 1006, openForSeconds = 0): LinkInput => ({
   random: 1,
 });
 
-test("a link that breaks asks whether the session holds, and waits longer each time", () => {
+test("a link that breaks asks whether the login is still valid, and waits longer each time", () => {
   let link = after({ is: "start" });
   const waits: number[] = [];
   for (let attempt = 0; attempt < 8; attempt++) {
@@ -59,7 +59,7 @@ test("after a sleep an open link is not trusted", () => {
   expect(step(open, { is: "slept" })[1]).toEqual([{ do: "disconnect" }, { do: "connect" }]);
 });
 
-test("a session that has ended, and an agent that was archived, are not tried again", () => {
+test("a login that has ended, and an agent that was archived, are not tried again", () => {
   const refused = after({ is: "start" }, broken(), { is: "refused" });
   expect(refused.phase).toBe("refused");
   expect(step(refused, { is: "online" })[1]).toEqual([]);

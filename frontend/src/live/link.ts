@@ -1,7 +1,7 @@
 // A connection that comes back by itself: what follows from what happens to it. Pure.
 //
 // Between two attempts it waits, each time about twice as long, with a random share so that not all
-// pages come back at once. A session that has ended is found out by asking (`probe`), for a browser
+// pages come back at once. A login that has ended is found out by asking (`probe`), for a browser
 // tells a page nothing of a WebSocket that was refused.
 
 export const LONGEST_SECONDS = 20;

@@ -9,7 +9,7 @@ export interface SocketOptions {
   path: () => string;
   onMessage: (message: unknown) => void;
   onLink: (link: Link) => void;
-  /** Whether the session still holds: false leads to the login page. */
+  /** Whether the browser is still logged in: false leads to the login page. */
   isLoggedIn: () => Promise<boolean>;
   make?: (url: string) => WebSocket;
 }

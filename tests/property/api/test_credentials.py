@@ -106,8 +106,8 @@ class KeysMachine(RuleBasedStateMachine):
         self.codes = {code: kept for code, kept in self.codes.items() if kept[0] != name}
 
     @rule(by=st.sampled_from((*NAMES, "home")), scope=SCOPE)
-    def begin_login(self, by: str, scope: Scope) -> None:
-        code = self.keys.begin_login(scope, by, 30, 60)[1]
+    def create_login_link(self, by: str, scope: Scope) -> None:
+        code = self.keys.create_login_link(scope, by, 30, 60)[1]
         self.codes[code] = (by, scope, self.clock.time + 30)
 
     @precondition(lambda self: self.codes)
@@ -118,7 +118,7 @@ class KeysMachine(RuleBasedStateMachine):
         try:
             text = self.keys.enter(code, "")[1]
         except ApiError:
-            assert ends <= self.clock.time or len(self.keys.credentials.logins) >= 19
+            assert ends <= self.clock.time or len(self.keys.credentials.links) >= 19
         else:
             assert ends > self.clock.time
             self.secrets.append(Secret(text, by, scope, self.clock.time + 60, is_cookie=True))

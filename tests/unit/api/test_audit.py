@@ -82,7 +82,7 @@ def audit_home(tmp_path: Path) -> AuditHome:
 
 def test_secrets_in_a_path_are_redacted(audit_home: AuditHome) -> None:
     secret = audit_home.keys.add(CreateTokenRequest(name="ci"), "home")[1]
-    code = audit_home.keys.begin_login("read", "home", 60, 60)[1]
+    code = audit_home.keys.create_login_link("read", "home", 60, 60)[1]
     own = audit_home.home.system.token.read_text().strip()
     for path in (f"/agents/{secret}/x", f"/{own}", f"/login/{code}", "/answer/abc.def"):
         call = audit_home.ledger.open("GET", path, "127.0.0.1:1")
@@ -110,7 +110,7 @@ def test_audit_line_has_caller_action_time_and_outcome(audit_home: AuditHome) ->
         "ms": 250.0,
         "reason": "no\r\n" + "x" * 296,
         "who": "ci",
-        "session": "3fa9c1d2",
+        "login": "3fa9c1d2",
         "method": "POST",
         "path": "/agents",
         "client": "127.0.0.1:1",

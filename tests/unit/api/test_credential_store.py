@@ -1,4 +1,4 @@
-"""Tokens, links and sessions: permissions, expiry, and their form on disk."""
+"""Tokens, links and browser logins: permissions, expiry, and their form on disk."""
 
 import json
 import stat
@@ -8,7 +8,7 @@ import pytest
 
 from agiraph.api.auth import credential_store as keys_module
 from agiraph.api.auth.credential_store import CredentialStore
-from agiraph.api.auth.credentials import KEEP_SECONDS, MOST_LOGINS
+from agiraph.api.auth.credentials import KEEP_SECONDS, MOST_LINKS
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile
@@ -68,7 +68,7 @@ def test_only_digests_are_on_disk_and_for_this_user_alone(
     keys: CredentialStore, home: Home
 ) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
-    _, code = keys.begin_login("read", "home", 60, DAY)
+    _, code = keys.create_login_link("read", "home", 60, DAY)
     _, cookie = keys.enter(code, "Firefox")
     text = home.human.tokens.read_text()
     for hidden in (secret, code, cookie, home.system.token.read_text().strip()):
@@ -78,11 +78,11 @@ def test_only_digests_are_on_disk_and_for_this_user_alone(
 
 def test_a_link_for_one_user_of_the_machine_serves_no_other(keys: CredentialStore) -> None:
     for user in (1000, 0, None):
-        _, code = keys.begin_login("read", "home", 60, DAY, 1000)
+        _, code = keys.create_login_link("read", "home", 60, DAY, 1000)
         with pytest.raises(ApiError, match="for user 1000 of this machine alone"):
             keys.enter(code, "Firefox", 1001)
         assert keys.enter(code, "Firefox", user)
-    _, code = keys.begin_login("read", "home", 60, DAY)
+    _, code = keys.create_login_link("read", "home", 60, DAY)
     assert keys.enter(code, "Firefox", 1001)
 
 
@@ -96,11 +96,11 @@ def test_an_expired_token_says_so(keys: CredentialStore, clock: TurnedClock) -> 
     assert "needs a token" in refusal(keys, secret)
 
 
-def test_revoking_a_token_ends_its_sessions_and_links(keys: CredentialStore) -> None:
+def test_revoking_a_token_ends_its_logins_and_links(keys: CredentialStore) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", scope="control"), "home")
-    code = keys.begin_login("control", "ci", 60, DAY)[1]
-    mine = keys.enter(keys.begin_login("control", "ci", 60, DAY)[1], "")[1]
-    other = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")[1]
+    code = keys.create_login_link("control", "ci", 60, DAY)[1]
+    mine = keys.enter(keys.create_login_link("control", "ci", 60, DAY)[1], "")[1]
+    other = keys.enter(keys.create_login_link("read", "home", 60, DAY)[1], "")[1]
     keys.revoke("ci")
     assert "'ci' was revoked at" in refusal(keys, secret)
     refusal(keys, mine, is_cookie=True)
@@ -162,7 +162,7 @@ def test_the_homes_own_token_is_rotated_in_its_file(
         (lambda keys: keys.revoke("home"), 409, "rotated, not revoked"),
         (lambda keys: keys.add(CreateTokenRequest(name="ci"), "home"), 409, "rotate or revoke"),
         (lambda keys: keys.add(CreateTokenRequest(name="home"), "home"), 409, "home's own"),
-        (lambda keys: keys.end_session("x"), 404, "known: none"),
+        (lambda keys: keys.end_login("x"), 404, "known: none"),
     ],
 )
 def test_invalid_request_is_refused_with_the_possible_values(
@@ -175,48 +175,46 @@ def test_invalid_request_is_refused_with_the_possible_values(
 
 
 def test_a_login_link_opens_once(keys: CredentialStore, home: Home, clock: TurnedClock) -> None:
-    _, code = keys.begin_login("talk", "home", 60, DAY)
+    _, code = keys.create_login_link("talk", "home", 60, DAY)
     restarted = opened(home, clock)
-    session, cookie = restarted.enter(code, "Firefox")
+    login, cookie = restarted.enter(code, "Firefox")
     for ring in (restarted, opened(home, clock)):
         with pytest.raises(ApiError, match="used already"):
             ring.enter(code, "Firefox")
         caller = ring.caller(cookie, is_cookie=True)
-        assert (caller.name, caller.scope, caller.session) == ("home", "talk", session.id)
+        assert (caller.name, caller.scope, caller.login) == ("home", "talk", login.id)
 
 
 def test_a_login_link_that_is_too_old_opens_nothing(
     keys: CredentialStore, clock: TurnedClock
 ) -> None:
-    _, code = keys.begin_login("talk", "home", 60, DAY)
+    _, code = keys.create_login_link("talk", "home", 60, DAY)
     clock.time += 60
     with pytest.raises(ApiError, match="too old"):
         keys.enter(code, "")
 
 
 def test_oldest_links_are_dropped_beyond_the_limit(keys: CredentialStore) -> None:
-    codes = [keys.begin_login("read", "home", 60, DAY)[1] for _ in range(MOST_LOGINS + 1)]
+    codes = [keys.create_login_link("read", "home", 60, DAY)[1] for _ in range(MOST_LINKS + 1)]
     with pytest.raises(ApiError):
         keys.enter(codes[0], "")
     assert keys.enter(codes[1], "")
 
 
-def test_session_ends_at_its_expiry_or_on_request(
-    keys: CredentialStore, clock: TurnedClock
-) -> None:
-    _, one = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
-    session, two = keys.enter(keys.begin_login("read", "home", 60, 2 * DAY)[1], "")
+def test_login_ends_at_its_expiry_or_on_request(keys: CredentialStore, clock: TurnedClock) -> None:
+    _, one = keys.enter(keys.create_login_link("read", "home", 60, DAY)[1], "")
+    login, two = keys.enter(keys.create_login_link("read", "home", 60, 2 * DAY)[1], "")
     clock.time += DAY
     assert "log in again" in refusal(keys, one, is_cookie=True)
-    assert [known.id for known in keys.sessions()] == [session.id]
-    keys.end_session(session.id)
+    assert [known.id for known in keys.logins()] == [login.id]
+    keys.end_login(login.id)
     refusal(keys, two, is_cookie=True)
-    assert keys.sessions() == []
+    assert keys.logins() == []
 
 
 def test_cookie_and_token_are_not_interchangeable(keys: CredentialStore, home: Home) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
-    _, cookie = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
+    _, cookie = keys.enter(keys.create_login_link("read", "home", 60, DAY)[1], "")
     refusal(keys, cookie)
     refusal(keys, secret, is_cookie=True)
     refusal(keys, home.system.token.read_text().strip(), is_cookie=True)

@@ -68,7 +68,7 @@ def test_a_route_without_a_scope_is_refused_when_the_application_is_built() -> N
         ("POST", "/login", True),
         ("DELETE", "/login", False),
         ("GET", "/login/x", False),
-        ("GET", "/logins", False),
+        ("GET", "/login-links", False),
         ("GET", "/answer/x.y", True),
         ("POST", "/answer/x.y", True),
         ("GET", "/answer", False),

@@ -27,7 +27,7 @@ from agiraph.http.api import (
     FileContentView,
     FileEntryView,
     FolderView,
-    LoginView,
+    LoginLinkView,
     MessageView,
     ModelsView,
     NotReachable,
@@ -187,10 +187,10 @@ class FakeClient:
     def agent(self, agent: str) -> AgentView:
         return self._known(agent)
 
-    def begin_login(self, *, next: str, user: int | None = None) -> LoginView:
+    def create_login_link(self, *, next: str, user: int | None = None) -> LoginLinkView:
         self.did.append(("login", next))
         self.login_users.append(user)
-        return LoginView(path="/login#agl_x", scope="control", expires_at=60, session_seconds=9)
+        return LoginLinkView(path="/login#agl_x", scope="control", expires_at=60, login_seconds=9)
 
     def stop(self, agent: str) -> SteeredView:
         return self.act(agent, "stop")

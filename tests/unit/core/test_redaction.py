@@ -7,15 +7,15 @@ import string
 import pytest
 
 from actors.broker.llm_proxy.grant_table import TOKEN_PREFIX
-from agiraph.api.auth.credential_store import LOGIN_MARK, SESSION_MARK, TOKEN_MARK
+from agiraph.api.auth.credential_store import BROWSER_MARK, LINK_MARK, TOKEN_MARK
 from agiraph.core.redaction import BLOT, KINDS, redact, redact_text, redact_texts
 from agiraph.notifications.webhooks import answer_token
 
 ALNUM = string.ascii_letters + string.digits
 LETTERS = (ALNUM * 3)[:40]
 SAMPLES = {
-    "API tokens, sessions, login codes, the home's token": [
-        f"{mark}{LETTERS}-_0" for mark in (TOKEN_MARK, LOGIN_MARK, SESSION_MARK)
+    "API tokens, browser logins, login codes, the home's token": [
+        f"{mark}{LETTERS}-_0" for mark in (TOKEN_MARK, LINK_MARK, BROWSER_MARK)
     ],
     "door tokens": [TOKEN_PREFIX + "0f" * 32],
     "answer links": [answer_token(b"k" * 32, "q-3fa9c1", 1_800_000_000)],

@@ -1,4 +1,4 @@
-"""Endpoints for tokens, one-time login links, browser sessions, and the caller's identity."""
+"""Endpoints for tokens, one-time login links, browser logins, and the caller's identity."""
 
 from contextlib import suppress
 from typing import Annotated, Any
@@ -23,9 +23,9 @@ from agiraph.http.api import (
     ApiError,
     AuditedCallView,
     BrowserLoginView,
-    CreateLoginRequest,
+    CreateLoginLinkRequest,
     CreateTokenRequest,
-    LoginView,
+    LoginLinkView,
     NewTokenView,
     RotateTokenRequest,
     TokenView,
@@ -55,7 +55,7 @@ async def whoami(caller: CallerDep) -> WhoAmIView:
     return WhoAmIView(
         name=caller.name,
         scope=caller.scope,
-        session=caller.session,
+        login=caller.login,
         expires_at=caller.expires_at,
     )
 
@@ -86,7 +86,7 @@ async def rotate(
 
 @router.delete("/tokens/{name}", dependencies=[CONTROL])
 async def revoke(name: str, keys: KeysDep) -> TokenView:
-    """End a token at once, and the login links and sessions that it created."""
+    """End a token at once, and the login links and browser logins that it created."""
     return TokenView(**_facts(keys.revoke(name), keys))
 
 
@@ -103,20 +103,22 @@ async def audit(
     return [AuditedCallView.model_validate(one) for one in found]
 
 
-@router.post("/logins", dependencies=[CONTROL], status_code=201)
-async def begin_login(
-    body: CreateLoginRequest, caller: CallerDep, keys: KeysDep, gateway: GatewayDep
-) -> LoginView:
+@router.post("/login-links", dependencies=[CONTROL], status_code=201)
+async def create_login_link(
+    body: CreateLoginLinkRequest, caller: CallerDep, keys: KeysDep, gateway: GatewayDep
+) -> LoginLinkView:
     """Create a link by which one browser can log in, once."""
     http = gateway.config.http
-    lasts = body.session_seconds or http.session_seconds
-    login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts, body.user)
+    lasts = body.login_seconds or http.login_seconds
+    link, code = keys.create_login_link(
+        body.scope, caller.name, http.login_link_seconds, lasts, body.user
+    )
     asked = f"?next={quote(body.next, safe='')}" if body.next != UI_PATH else ""
-    return LoginView(
+    return LoginLinkView(
         path=f"/login{asked}#{code}",
-        scope=login.scope,
-        expires_at=login.expires_at,
-        session_seconds=login.session_seconds,
+        scope=link.scope,
+        expires_at=link.expires_at,
+        login_seconds=link.login_seconds,
     )
 
 
@@ -144,7 +146,7 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
     then = UI_PATH
     try:
         code, then = await _code(request, is_form)
-        session, secret = keys.enter(code, _browser(request), _user(request))
+        login, secret = keys.enter(code, _browser(request), _user(request))
     except ApiError as refusal:
         if is_form:
             page = login_page(then, complaint=refusal.detail)
@@ -153,12 +155,12 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
     answer: Response = (
         RedirectResponse(then, SEE_OTHER)
         if is_form
-        else JSONResponse(_session(session, keys).model_dump(mode="json"))
+        else JSONResponse(_shown(login, keys).model_dump(mode="json"))
     )
     answer.set_cookie(
         keys.cookie,
         secret,
-        max_age=int(session.expires_at - session.created_at),
+        max_age=int(login.expires_at - login.created_at),
         path="/",
         secure=_is_secure(request),
         httponly=True,
@@ -169,25 +171,25 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
 
 @router.post("/logout", dependencies=[READ])
 async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
-    """End the session of this call."""
-    if caller.session is None:
-        raise ApiError(409, f"the token '{caller.name}' is no session: revoke or rotate it")
-    keys.end_session(caller.session)
+    """Log out the browser of this call."""
+    if caller.login is None:
+        raise ApiError(409, f"the token '{caller.name}' is no browser login: revoke or rotate it")
+    keys.end_login(caller.login)
     answer = RedirectResponse("/login", SEE_OTHER)
     answer.delete_cookie(keys.cookie, path="/", httponly=True, samesite="strict")
     return answer
 
 
-@router.get("/sessions", dependencies=[CONTROL])
-async def sessions(keys: KeysDep) -> list[BrowserLoginView]:
+@router.get("/logins", dependencies=[CONTROL])
+async def logins(keys: KeysDep) -> list[BrowserLoginView]:
     """List the browsers that are logged in."""
-    return [_session(session, keys) for session in keys.sessions()]
+    return [_shown(login, keys) for login in keys.logins()]
 
 
-@router.delete("/sessions/{session}", dependencies=[CONTROL])
-async def end_session(session: str, keys: KeysDep) -> BrowserLoginView:
+@router.delete("/logins/{login}", dependencies=[CONTROL])
+async def end_login(login: str, keys: KeysDep) -> BrowserLoginView:
     """Log a browser out, at once."""
-    return _session(keys.end_session(session), keys)
+    return _shown(keys.end_login(login), keys)
 
 
 def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, Any]:
@@ -195,9 +197,9 @@ def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, Any]:
     return dict(token) | {"status": token.status(keys.now()), "last_used_at": used}
 
 
-def _session(session: BrowserLogin, keys: CredentialStore) -> BrowserLoginView:
-    used = keys.last_used(f"session {session.id}")
-    return BrowserLoginView.model_validate(dict(session) | {"last_used_at": used})
+def _shown(login: BrowserLogin, keys: CredentialStore) -> BrowserLoginView:
+    used = keys.last_used(f"login {login.id}")
+    return BrowserLoginView.model_validate(dict(login) | {"last_used_at": used})
 
 
 def _page_of(next: str) -> str:

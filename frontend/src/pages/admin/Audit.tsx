@@ -19,7 +19,7 @@ export function Audit() {
     {
       key: "who",
       label: t("caller"),
-      cell: (call) => <span title={call.session ?? call.client}>{call.who ?? call.client}</span>,
+      cell: (call) => <span title={call.login ?? call.client}>{call.who ?? call.client}</span>,
     },
     { key: "call", label: t("call"), cell: (call) => <code className={styles.path}>{`${call.method} ${call.path}`}</code> },
     { key: "outcome", label: t("outcome"), cell: (call) => <Outcome call={call} /> },

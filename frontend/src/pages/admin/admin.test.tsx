@@ -38,9 +38,9 @@ const ANSWERS: Record<string, unknown> = {
   "GET /tokens": TOKENS,
   "POST /tokens": { ...TOKENS[1], name: "new", token: "agt_secret" },
   "DELETE /tokens/ci": TOKENS[1],
-  "GET /sessions": [{ id: "s1", scope: "read", created_by: "home", created_at: 1, expires_at: 9, browser: "curl/8", last_used_at: null }],
-  "DELETE /sessions/s1": {},
-  "GET /audit": [{ ts: 1, id: "c1", who: "ci", session: null, method: "GET", path: "/agents", client: "", status: 403, ms: 1, reason: "needs talk", held_back: 0 }],
+  "GET /logins": [{ id: "s1", scope: "read", created_by: "home", created_at: 1, expires_at: 9, browser: "curl/8", last_used_at: null }],
+  "DELETE /logins/s1": {},
+  "GET /audit": [{ ts: 1, id: "c1", who: "ci", login: null, method: "GET", path: "/agents", client: "", status: 403, ms: 1, reason: "needs talk", held_back: 0 }],
   "GET /logs": [
     { timestamp: "2026-01-01T10:00:00.123Z", level: "error", entity: "broker", event: "no answer", exception: "", fields: { status: 500 } },
   ],
@@ -67,7 +67,7 @@ beforeEach(() => {
 
 function open(tab: string, scope = "control"): void {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  client.setQueryData(ofHome("whoami"), { name: "home", scope, session: "own", expires_at: null });
+  client.setQueryData(ofHome("whoami"), { name: "home", scope, login: "own", expires_at: null });
   const router = createMemoryRouter([{ path: "/home/:tab?", element: <Admin /> }], { initialEntries: [`/home/${tab}`] });
   render(
     <QueryClientProvider client={client}>
@@ -132,7 +132,7 @@ test("another browser is logged out once the person has agreed", async () => {
   await userEvent.click(await screen.findByRole("button", { name: "Log out" }));
   const dialog = screen.getByRole("dialog", { name: "Log out curl/8 (s1)?" });
   await userEvent.click(within(dialog).getByRole("button", { name: "Log out" }));
-  await waitFor(() => expect(calls).toEqual([["DELETE", "/sessions/s1", null]]));
+  await waitFor(() => expect(calls).toEqual([["DELETE", "/logins/s1", null]]));
 });
 
 test("a refused call is shown with its reason", async () => {

@@ -8,7 +8,7 @@ import { Page, paths, type Tab, Tabs } from "~/ui";
 import { Audit } from "./Audit";
 import { Logs } from "./Logs";
 import { Models } from "./Models";
-import { Sessions } from "./Sessions";
+import { BrowserLogins } from "./BrowserLogins";
 import { TidyUp } from "./TidyUp";
 import { Tokens } from "./Tokens";
 import { You } from "./You";
@@ -24,7 +24,7 @@ export default function Admin() {
   ];
   if (mayControl) {
     tabs.push(
-      { key: "access", label: t("access"), content: <><Tokens /><Sessions /></> },
+      { key: "access", label: t("access"), content: <><Tokens /><BrowserLogins /></> },
       { key: "audit", label: t("audit"), content: <Audit /> },
       { key: "logs", label: t("logs"), content: <Logs /> },
       { key: "tidy", label: t("tidy"), content: <TidyUp /> },

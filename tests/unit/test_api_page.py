@@ -49,7 +49,7 @@ def test_the_page_lists_every_endpoint() -> None:
     assert written == table(), "python -m tests.unit.test_api_page prints it"
 
 
-def test_every_path_that_a_command_line_shows_is_one_of_the_api() -> None:
+def test_every_curl_path_is_a_path_of_the_api() -> None:
     shown = re.findall(r"\$URL(/[^\s'\"?]*)", PAGE.read_text("utf-8"))
     assert len(shown) > 8
     patterns = [route.path_regex for route in routes().values()]

@@ -125,7 +125,7 @@ esac
 
 
 @pytest.mark.parametrize("name", ["home.yaml", "hosts.yaml"])
-def test_no_pod_has_more_rights_than_it_needs(name: str) -> None:
+def test_pods_have_minimal_rights(name: str) -> None:
     text = (DEPLOY / "kubernetes" / name).read_text("utf-8")
     workloads = [one for one in yaml.safe_load_all(text) if "template" in one.get("spec", {})]
     for workload in workloads:

@@ -144,7 +144,7 @@ def test_the_web_ui_offers_all_groups() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["node.*", "node.", "node"])
-def test_a_group_is_named_in_each_way(pattern: str) -> None:
+def test_event_group_is_accepted_in_each_spelling(pattern: str) -> None:
     meant = types_meant([pattern])
     assert meant == frozenset(name for name in BY_NAME if name.startswith("node."))
 
@@ -165,7 +165,7 @@ def test_types_are_named_one_by_one_or_by_their_beginning() -> None:
         ("", r"unknown event type ''"),
     ],
 )
-def test_an_unknown_type_is_told_with_the_possible_ones(pattern: str, told: str) -> None:
+def test_unknown_event_type_is_refused_with_the_possible_ones(pattern: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         types_meant([pattern])
 
@@ -186,7 +186,7 @@ def test_an_entity_is_known_by_name_id_and_address() -> None:
     assert not ada.takes(event("bob", "tool.called", tool="ada"))
 
 
-def test_a_filter_takes_what_all_its_parts_take() -> None:
+def test_filter_accepts_events_that_match_all_its_parts() -> None:
     one = Event(type="node.failed", agent_id=AgentId("a"), ts=1, node_id=NodeId("abc123"))
     assert EventFilter().takes_all
     assert EventFilter(types_meant(["node.*"]), None, "abc123").takes(one)

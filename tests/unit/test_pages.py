@@ -39,7 +39,7 @@ def _target(page: str, link: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_link_leads_to_a_file_that_the_site_has_too(name: str) -> None:
+def test_every_link_has_a_target_in_the_site(name: str) -> None:
     in_site = re.search(r"^PAGES = \$\(wildcard (.*)\)$", (ROOT / "Makefile").read_text(), re.M)
     assert in_site
     for place, link in Page(name).links():
@@ -62,7 +62,7 @@ def shown(name: str) -> list[Found]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_word_of_make_and_every_module_that_is_run_exists(name: str) -> None:
+def test_every_make_target_and_python_module_exists(name: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
     for place, text in shown(name):
         for words in re.findall(r"(?:^|&& )make((?: [a-z-]+)+)(?= |$)", text):

@@ -64,7 +64,7 @@ def test_every_message_is_there_with_its_fields_and_class() -> None:
     assert told == real
 
 
-def test_every_message_says_who_sends_it_and_what_answers() -> None:
+def test_every_message_names_its_senders_and_answers() -> None:
     types = {message.TYPE for message in MESSAGES}
     for name, way, _, answer, _ in tables()["type/5"]:
         assert "→" in way, name
@@ -95,7 +95,7 @@ def test_the_envelope_is_the_one_of_the_transport() -> None:
     assert told == list(envelope.Header.__dataclass_fields__)
 
 
-def test_the_link_and_its_refusals_are_those_of_the_transport() -> None:
+def test_link_messages_and_refusals_match_the_transport() -> None:
     told = {row[0].strip("`") for row in tables()["type/3"]}
     spoken = {
         value

@@ -141,7 +141,7 @@ def test_every_command_line_of_a_code_block_is_taken(found: Found) -> None:
 
 
 @pytest.mark.parametrize("found", shown_in_text(), ids=named)
-def test_every_command_that_the_text_names_is_taken_as_far_as_it_is_said(found: Found) -> None:
+def test_every_command_named_in_a_text_is_parsed(found: Found) -> None:
     for words in variants(found.text):
         try:
             parse(words)

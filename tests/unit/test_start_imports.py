@@ -59,7 +59,7 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
         ),
     ],
 )
-def test_nothing_is_imported_that_the_way_to_the_first_call_does_not_need(
+def test_start_imports_only_modules_needed_for_the_first_call(
     steps: Sequence[tuple[str, Sequence[str]]],
 ) -> None:
     """Later steps may not import the modules of a step either: one interpreter checks all."""

@@ -40,14 +40,14 @@ def test_a_release_is_installed_once(programs: Path) -> None:
     assert (programs / "asked").read_text() == "install\n"
 
 
-def test_an_installation_that_was_killed_is_begun_anew(programs: Path) -> None:
+def test_interrupted_installation_is_restarted(programs: Path) -> None:
     installed(KIT)
     KIT.folder.rename(KIT.folder.with_name(f"{KIT.folder.name}.part"))
     assert installed(KIT).exists()
     assert (programs / "asked").read_text() == "install\ninstall\n"
 
 
-def test_what_cannot_be_installed_says_why_and_leaves_nothing_that_counts() -> None:
+def test_failed_installation_names_the_reason_and_leaves_no_usable_folder() -> None:
     bad = Release("npm", "@bad", "1.0.0", "kit", 22)
     with pytest.raises(CannotInstall, match="no such package"):
         installed(bad)
@@ -60,5 +60,5 @@ def test_the_newest_release_and_its_node_are_asked_of_the_registry() -> None:
     assert newest("npm", "@x/kit") == ("2.0.0", 22)
 
 
-def test_the_machines_own_node_is_taken_where_it_is_new_enough(programs: Path) -> None:
+def test_node_of_the_machine_is_used_if_new_enough(programs: Path) -> None:
     assert node_folder(22) == programs

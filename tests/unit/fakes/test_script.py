@@ -34,7 +34,7 @@ def test_the_step_is_the_number_of_whole_answers() -> None:
     assert SCRIPT(seen("You are ada", begin, cut, begin, whole, begin)).text == "two"
 
 
-def test_a_step_that_is_not_there_is_an_error_of_the_test() -> None:
+def test_missing_step_of_a_script_raises_an_error() -> None:
     two = (AssistantTurn(text="a"), AssistantTurn(text="b"))
     with pytest.raises(LookupError, match="ada has no step 2"):
         SCRIPT(seen("You are ada", *two))
@@ -42,7 +42,7 @@ def test_a_step_that_is_not_there_is_an_error_of_the_test() -> None:
         SCRIPT(seen("You are bob"))
 
 
-def test_steps_may_look_at_the_request_and_others_have_a_place() -> None:
+def test_script_step_may_be_a_function_and_other_actors_use_the_default() -> None:
     def echo(request: SeenRequest) -> Reply:
         return say(request.said)
 

@@ -58,12 +58,12 @@ def items(*more: JsonObject) -> JsonObject:
         ),
     ],
 )
-def test_what_the_real_api_refuses_is_refused(
+def test_request_refused_by_the_real_api_is_refused(
     wire: ModuleType, body: JsonObject, problem: str
 ) -> None:
     with pytest.raises(BadBody, match=problem):
         wire.read(body)
 
 
-def test_thinking_as_it_was_is_accepted() -> None:
+def test_unchanged_thinking_is_accepted() -> None:
     assert len(wire_anthropic.read(thinking(THOUGHT)).turns) == len(TURNS)

@@ -77,7 +77,7 @@ def refused(answer: MessageBody, why: str, kind: str = "OutOfScope") -> None:
     assert answer.kind == kind
 
 
-def test_a_worker_finds_its_own_files_and_what_others_have_published(
+def test_worker_lists_its_own_files_and_published_files_of_others(
     files_home: FilesHome, ask: Ask
 ) -> None:
     mine, others = files_home.node("tables"), files_home.node("texts")
@@ -108,7 +108,7 @@ def test_nothing_is_listed_again_that_has_not_changed(files_home: FilesHome, ask
     assert again.entries[-1].digest == hashlib.sha256(b"other").hexdigest()
 
 
-def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
+def test_private_files_of_others_and_paths_outside_are_refused(
     files_home: FilesHome, ask: Ask
 ) -> None:
     theirs, own = files_home.node("texts"), files_home.own("ada")
@@ -198,7 +198,7 @@ def test_the_names_in_a_node_keep_their_kinds(files_home: FilesHome, ask: Ask) -
             refused(change(ask, entry), "may not be written")
 
 
-def test_a_listing_comes_in_answers_that_fit_into_a_message(
+def test_long_listing_is_split_into_answers_of_message_size(
     files_home: FilesHome, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.files.listing.ANSWER_BYTES", 300)
@@ -218,7 +218,7 @@ def test_a_listing_comes_in_answers_that_fit_into_a_message(
     assert len(found) == 12
 
 
-def test_entries_that_cannot_be_sent_are_left_out(files_home: FilesHome, ask: Ask) -> None:
+def test_entries_that_cannot_be_sent_are_omitted(files_home: FilesHome, ask: Ask) -> None:
     published = files_home.node_home("texts").published
     with open(os.fsencode(published) + b"/\xff", "wb"):
         pass
@@ -232,7 +232,7 @@ def test_entries_that_cannot_be_sent_are_left_out(files_home: FilesHome, ask: As
     assert len(long.reason) <= 1000
 
 
-def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
+def test_worker_writes_its_own_folder_and_its_node_until_the_node_ends(
     files_home: FilesHome, ask: Ask
 ) -> None:
     own, node = files_home.own("ada"), files_home.node("tables")
@@ -290,7 +290,7 @@ def test_changes_are_made_in_order_until_one_is_refused(
         refused(change(ask, *changes[1:]), "is full", DISK_FULL)
 
 
-def test_a_large_file_comes_in_parts_and_continues_where_it_stopped(
+def test_large_file_is_sent_in_parts_and_resumed_where_it_stopped(
     files_home: FilesHome, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = os.urandom(3000)

@@ -62,7 +62,7 @@ async def test_an_older_process_of_a_worker_changes_nothing(service: Service) ->
     assert all(one.reply_to != older for one in service.line.sent)
 
 
-async def test_requests_that_wait_are_dropped_when_their_process_is_gone(
+async def test_requests_of_a_process_that_has_ended_are_dropped(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its successor may run at home, where it asks nothing of this service."""

@@ -28,7 +28,9 @@ PROXY = "http://proxy:3128"
         ({"HTTPS_PROXY": PROXY, "NO_PROXY": "ample.com,[::1],::1/128,127.0.0.0/8,[x,a:b:c"}, PROXY),
     ],
 )
-def test_proxy_of_a_service(environ: dict[str, str], expected: str | None) -> None:
+def test_proxy_of_a_service_comes_from_the_environment(
+    environ: dict[str, str], expected: str | None
+) -> None:
     assert proxy_for(URL, environ) == expected
 
 
@@ -46,9 +48,7 @@ def test_proxy_of_a_service(environ: dict[str, str], expected: str | None) -> No
         ("10.0.0.0/99", "http://10.1.2.3", False),
     ],
 )
-def test_addresses_are_exempt_by_themselves_or_their_network(
-    listed: str, url: str, is_exempt: bool
-) -> None:
+def test_no_proxy_exempts_addresses_and_networks(listed: str, url: str, is_exempt: bool) -> None:
     found = proxy_for(url, {"ALL_PROXY": PROXY, "NO_PROXY": listed})
     assert found == (None if is_exempt else PROXY)
 
@@ -64,7 +64,7 @@ def test_addresses_are_exempt_by_themselves_or_their_network(
     ],
 )
 @pytest.mark.parametrize("value", [PROXY, "socks4://127.0.0.1:1", "http://", "//[", "http://a:x"])
-def test_loopback_never_goes_through_a_proxy(url: str, value: str) -> None:
+def test_loopback_address_never_uses_a_proxy(url: str, value: str) -> None:
     assert proxy_for(url, {"ALL_PROXY": value, "HTTP_PROXY": value}) is None
 
 

@@ -61,7 +61,7 @@ def kinds(gateway: Gateway) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
 @pytest.mark.parametrize("crash_at", ["messages", "reporter", "done"])
-async def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
+async def test_message_with_interrupted_handling_has_its_effect_once(
     line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*args: object, **named: object) -> None:
@@ -140,7 +140,7 @@ def wants(about: dict[str, str] | None) -> Received:
                 " ['allow always': more than the limit 'limit']"),
     ],
 )  # fmt: skip
-async def test_a_person_reads_what_an_approval_allows_not_the_text_of_the_sender(
+async def test_question_describes_the_approved_action_and_not_the_text_of_the_sender(
     line: FakeLine, about: dict[str, str], read: str
 ) -> None:
     (line.home.path / "approvals.yaml").write_text(RULES)
@@ -189,7 +189,7 @@ async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing
     gateway.close()
 
 
-async def test_a_plain_question_is_about_no_action(line: FakeLine) -> None:
+async def test_plain_question_has_no_proposed_action(line: FakeLine) -> None:
     gateway = opened(line)
     about = ProposedAction(tool="bash", subject="ls")
     await handle(gateway, arrived(ASK.model_copy(update={"about": about}), "a-1/ada-1"))
@@ -204,7 +204,7 @@ async def test_a_plain_question_is_about_no_action(line: FakeLine) -> None:
         ("May I read README.md?", "all usd"),
     ],
 )
-async def test_a_person_reads_whose_budget_an_answer_raises(
+async def test_question_names_the_budget_that_an_answer_raises(
     line: FakeLine, asked: str, read: str
 ) -> None:
     begin_run(line.home.path, "run-1", "a-1")
@@ -228,7 +228,7 @@ def test_the_id_of_a_question_has_the_form_of_an_id(id: str) -> None:
         AskQuestion.model_validate(ASK.model_dump() | {"question_id": id})
 
 
-async def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
+async def test_only_the_gateway_raises_a_budget_and_only_for_the_asking_agent(
     line: FakeLine,
 ) -> None:
     begin_run(line.home.path, "run-1", "a-1")

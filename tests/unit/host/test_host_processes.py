@@ -64,7 +64,7 @@ async def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     await hand.processes.kill_all()
 
 
-async def test_a_launch_that_comes_again_is_confirmed_and_a_late_one_refused(hand: Hand) -> None:
+async def test_repeated_launch_is_confirmed_and_a_late_one_refused(hand: Hand) -> None:
     spawn, processes = hand.processes.spawn, hand.processes
     pids = await asyncio.gather(spawn(launch(2)), spawn(launch(2)))
     assert len({*pids}) == len(hand.launched) == 1
@@ -79,7 +79,7 @@ async def test_a_launch_that_comes_again_is_confirmed_and_a_late_one_refused(han
     assert [(end.incarnation, end.signal) for end in hand.reported] == [(2, 9)]
 
 
-async def test_what_is_made_while_all_is_killed_is_killed_too(hand: Hand) -> None:
+async def test_process_started_during_kill_all_is_killed(hand: Hand) -> None:
     hand.may_spawn.clear()
     spawning = asyncio.create_task(hand.processes.spawn(launch()))
     await asyncio.sleep(0)
@@ -91,7 +91,7 @@ async def test_what_is_made_while_all_is_killed_is_killed_too(hand: Hand) -> Non
     assert hand.processes.rows() == ()
 
 
-async def test_a_process_that_is_killed_while_it_is_made_ends_at_once(hand: Hand) -> None:
+async def test_process_killed_during_its_start_ends_at_once(hand: Hand) -> None:
     hand.may_spawn.clear()
     spawning = asyncio.create_task(hand.processes.spawn(launch()))
     await asyncio.sleep(0)
@@ -102,7 +102,7 @@ async def test_a_process_that_is_killed_while_it_is_made_ends_at_once(hand: Hand
     assert [(end.incarnation, end.signal) for end in hand.reported] == [(1, 9)]
 
 
-async def test_an_end_is_reported_again_to_who_asks_for_the_dead(hand: Hand) -> None:
+async def test_end_of_a_process_is_reported_again_on_a_late_signal(hand: Hand) -> None:
     await hand.processes.spawn(launch())
     hand.processes.signal(ADA, 1, 9)
     hand.processes.signal(ADA, 7, 0)
@@ -114,7 +114,7 @@ async def test_an_end_is_reported_again_to_who_asks_for_the_dead(hand: Hand) -> 
     assert len(hand.launched) == 1
 
 
-async def test_only_workers_run_here_and_what_cannot_be_made_may_be_asked_for_again(
+async def test_only_workers_are_launched_and_a_failed_launch_can_be_repeated(
     hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Refused, match="shop/ada is a 'coordinator', which runs on the home's own"):

@@ -11,7 +11,7 @@ async def nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
     """Answer no request."""
 
 
-async def test_who_reads_that_it_is_ready_can_connect_at_once() -> None:
+async def test_server_accepts_connections_once_it_reports_ready() -> None:
     connected = asyncio.get_running_loop().create_future()
 
     def ready(url: str) -> None:

@@ -19,13 +19,13 @@ def supervisor(tmp_path: Path, program: str) -> OwnSupervisor:
     return OwnSupervisor(tmp_path, [sys.executable, "-c", program])
 
 
-def test_the_command_starts_it_apart_from_the_current_folder(tmp_path: Path) -> None:
+def test_supervisor_command_does_not_import_from_the_current_folder(tmp_path: Path) -> None:
     assert supervisor_command(tmp_path)[1:] == [
         "-P", "-m", "agiraph", "_run_supervisor", "--home", str(tmp_path), "--until-unused",
     ]  # fmt: skip
 
 
-def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
+def test_supervisor_ends_when_its_input_closes(tmp_path: Path) -> None:
     own = supervisor(tmp_path, f"import sys; {READY}; sys.stdin.read()")
     own.start()
     pid = own.pid
@@ -35,19 +35,19 @@ def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
     assert not psutil.pid_exists(pid)
 
 
-def test_one_that_ends_at_once_tells_what_it_said(tmp_path: Path) -> None:
+def test_supervisor_that_exits_at_once_is_reported_with_its_output(tmp_path: Path) -> None:
     own = supervisor(tmp_path, "import sys; sys.exit('home x is held by supervisor pid 7')")
     with pytest.raises(SupervisorFailed, match=r"exit code 1.*held by supervisor pid 7"):
         own.start()
 
 
-def test_one_that_is_killed_tells_by_what(tmp_path: Path) -> None:
+def test_killed_supervisor_is_reported_with_its_signal(tmp_path: Path) -> None:
     own = supervisor(tmp_path, "import os; os.kill(os.getpid(), 9)")
     with pytest.raises(SupervisorFailed, match="killed by SIGKILL"):
         own.start()
 
 
-def test_one_that_never_gets_ready_is_not_left_behind(
+def test_supervisor_that_never_gets_ready_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_supervisor, "TERMINATE_WITHIN_SECONDS", 0.2)
@@ -58,7 +58,7 @@ def test_one_that_never_gets_ready_is_not_left_behind(
     assert {child.pid for child in psutil.Process().children()} <= before
 
 
-def test_one_whose_start_is_given_up_is_not_left_behind(tmp_path: Path) -> None:
+def test_supervisor_with_an_abandoned_start_is_killed(tmp_path: Path) -> None:
     def give_up() -> None:
         raise InterruptedError
 
@@ -69,7 +69,7 @@ def test_one_whose_start_is_given_up_is_not_left_behind(tmp_path: Path) -> None:
     assert {child.pid for child in psutil.Process().children()} <= before
 
 
-def test_one_that_ignores_everything_is_killed_with_its_children(
+def test_supervisor_that_ignores_signals_is_killed_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_supervisor, "TERMINATE_WITHIN_SECONDS", 0.2)
@@ -92,7 +92,7 @@ def test_one_that_ignores_everything_is_killed_with_its_children(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_an_order_to_end_is_an_interrupt(number: signal.Signals) -> None:
+def test_termination_signal_raises_an_interrupt(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt), signals_interrupt():
         os.kill(os.getpid(), number)

@@ -26,7 +26,7 @@ def asked(book: QuestionStore, id: str, *, agent: str = "shop-1", subject: str =
     return question
 
 
-def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(
+def test_standing_approval_is_not_asked_again_after_a_restart(
     open_book: OpenBook,
 ) -> None:
     book = open_book()
@@ -42,7 +42,7 @@ def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(
     assert (view.tool, view.pattern, view.by, view.via) == ("bash", "ls", "Eve", "cli")
 
 
-def test_a_standing_approval_answers_no_question_of_a_call_that_needs_further_ones(
+def test_standing_approval_does_not_answer_a_call_that_needs_further_approvals(
     open_book: OpenBook,
 ) -> None:
     book = open_book()
@@ -56,7 +56,7 @@ def test_a_standing_approval_answers_no_question_of_a_call_that_needs_further_on
     assert [case.question.id for case in standing(book)] == ["a1"], "it was allowed once"
 
 
-def test_another_agent_another_command_and_one_answered_once_are_asked(open_book: OpenBook) -> None:
+def test_standing_approval_does_not_apply_to_another_agent_or_command(open_book: OpenBook) -> None:
     book = open_book()
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
@@ -70,7 +70,7 @@ def test_another_agent_another_command_and_one_answered_once_are_asked(open_book
         assert not answer_by_standing(book, asked(book, id, agent=agent, subject=subject), 3.0)
 
 
-def test_an_approval_that_was_taken_back_is_asked_again(open_book: OpenBook) -> None:
+def test_revoked_approval_is_asked_again(open_book: OpenBook) -> None:
     book = open_book()
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
@@ -83,7 +83,7 @@ def test_an_approval_that_was_taken_back_is_asked_again(open_book: OpenBook) -> 
         revoke(book, "a2", 5.0)
 
 
-def test_an_approval_is_taken_back_by_how_its_id_begins(open_book: OpenBook) -> None:
+def test_approval_is_revoked_by_a_prefix_of_its_id(open_book: OpenBook) -> None:
     book = open_book()
     ids = [f"a-3f9c1d0{digit}{'0' * 24}" for digit in "ab"]
     for id in ids:

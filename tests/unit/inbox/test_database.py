@@ -88,7 +88,7 @@ def work(path: Path) -> tuple[int, int]:
         return counted.read, counted.steps
 
 
-def test_opening_and_paging_read_as_much_of_a_long_book_as_of_a_short_one(path: Path) -> None:
+def test_cost_of_opening_and_paging_does_not_grow_with_the_store(path: Path) -> None:
     live(path)
     fill(path, 0, 30)
     read, steps = work(path)
@@ -96,7 +96,7 @@ def test_opening_and_paging_read_as_much_of_a_long_book_as_of_a_short_one(path: 
     assert work(path) == (read, steps)
 
 
-def test_a_closed_question_is_known_by_its_id_its_message_and_when_it_is_asked_again(
+def test_closed_question_is_found_by_id_message_and_repeated_asking(
     path: Path,
 ) -> None:
     fill(path, 0, 5)
@@ -118,7 +118,7 @@ def test_a_closed_question_is_known_by_its_id_its_message_and_when_it_is_asked_a
         assert [one.id for one in book.listed(2)] == ["q-00000003", "q-00000004"]
 
 
-def test_open_questions_are_listed_whatever_their_age(path: Path) -> None:
+def test_open_questions_are_listed_regardless_of_age(path: Path) -> None:
     live(path)
     fill(path, 0, 5)
     with closing(GatewayDatabase(path)) as database:
@@ -158,7 +158,7 @@ def full(path: Path) -> Iterator[GatewayDatabase]:
         yield database
 
 
-def test_what_finds_the_disk_full_is_refused_and_leaves_nothing(full: GatewayDatabase) -> None:
+def test_message_refused_on_a_full_disk_leaves_no_trace(full: GatewayDatabase) -> None:
     thread = MessageHistory(full)
     told: dict[str, Any] = {"agent": "a", "sender": "Ada", "to": "human", "ts": 1.0}
     with pytest.raises(DiskFull):
@@ -168,7 +168,7 @@ def test_what_finds_the_disk_full_is_refused_and_leaves_nothing(full: GatewayDat
     assert [message.seq for message in thread.since(0)] == [1]
 
 
-def test_a_file_that_is_no_database_is_refused_by_name(path: Path) -> None:
+def test_file_that_is_not_a_database_is_refused_by_name(path: Path) -> None:
     path.write_bytes(b"no database, but long enough to be looked at" * 100)
     with pytest.raises(Corrupt, match=r"book\.db is damaged"):
         GatewayDatabase(path)

@@ -25,7 +25,7 @@ def letter(number: int) -> DeadLetter:
     return letter_of(message(number), "shop/ada", "it ended shop/ada 3 times")
 
 
-def test_a_letter_holds_the_message_whole() -> None:
+def test_dead_letter_contains_the_whole_message() -> None:
     again = message_in(letter(1))
     assert again == message(1)
 
@@ -43,7 +43,9 @@ def test_a_letter_is_kept_once_and_outlives_the_gateway(open_database: OpenDatab
     assert book.find(letter_id(letter(2))) == letter(2)
 
 
-def test_what_was_sent_back_is_gone_and_may_come_again(open_database: OpenDatabase) -> None:
+def test_returned_dead_letter_is_removed_and_may_be_added_again(
+    open_database: OpenDatabase,
+) -> None:
     book = DeadLetterStore(open_database())
     book.add(letter(1), 10.0)
     book.sent_back(letter_id(letter(1)), "c1")

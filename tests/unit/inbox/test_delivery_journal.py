@@ -27,7 +27,7 @@ def filled(path: Path) -> DeliveryJournal:
 
 
 @pytest.mark.parametrize("long", [3, 2000])
-def test_it_stands_again_after_it_was_opened_anew(
+def test_delivery_state_is_restored_after_a_restart(
     tmp_path: Path, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_journal, "LONG", long)
@@ -48,7 +48,7 @@ def test_it_stands_again_after_it_was_opened_anew(
     last.close()
 
 
-def test_nothing_is_made_before_there_is_something_to_write(tmp_path: Path) -> None:
+def test_unused_journal_creates_no_file(tmp_path: Path) -> None:
     kept = DeliveryJournal(tmp_path / "channels.jsonl")
     kept.close()
     assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,7 @@ def test_an_answer_is_kept_over_a_restart(opened: Opened) -> None:
     assert (kept.status, kept.body, kept.at) == (201, '{"id":"a"}', 1.0)
 
 
-def test_a_call_that_was_cut_off_is_known_by_its_first_time(opened: Opened) -> None:
+def test_interrupted_call_keeps_its_first_time(opened: Opened) -> None:
     keys = opened(1.0)
     keys.begin("k", "print", 1.0)
     again = opened(5.0)
@@ -60,7 +60,7 @@ def test_a_key_with_another_call_is_refused(opened: Opened) -> None:
     assert (error.value.status, error.value.type) == (422, KEY_REUSED)
 
 
-def test_old_keys_are_left_out_at_the_next_opening(opened: Opened, path: Path) -> None:
+def test_old_keys_are_dropped_when_the_store_is_opened(opened: Opened, path: Path) -> None:
     keys = opened(1.0)
     keys.begin("old", "print", 1.0)
     keys.answered("old", 200, "application/json", "{}")
@@ -72,7 +72,7 @@ def test_old_keys_are_left_out_at_the_next_opening(opened: Opened, path: Path) -
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_of_too_many_keys_the_older_half_goes(opened: Opened) -> None:
+def test_older_half_of_too_many_keys_is_dropped(opened: Opened) -> None:
     keys = opened(1.0, most=4)
     for number in range(6):
         keys.begin(f"k{number}", "print", float(number))
@@ -81,7 +81,7 @@ def test_of_too_many_keys_the_older_half_goes(opened: Opened) -> None:
     assert keys.begin("k5", "print", 9.0).body == "{}"
 
 
-def test_a_record_that_is_none_is_damage(opened: Opened, path: Path) -> None:
+def test_malformed_record_is_reported_as_damage(opened: Opened, path: Path) -> None:
     path.write_text('{"type":"answered","key":"k"}\n')
     with pytest.raises(Corrupt, match="record 1"):
         opened(1.0)

@@ -29,7 +29,7 @@ def test_a_message_is_written_once_even_after_a_restart(open_thread: OpenThread)
     assert [message.seq for message in thread.page("a-1", 0, 10).messages] == [1, 2]
 
 
-def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(
+def test_page_has_messages_of_one_agent_and_a_line_cursor(
     open_thread: OpenThread,
 ) -> None:
     thread = open_thread()
@@ -64,7 +64,7 @@ def test_the_thread_is_paged_both_ways_and_by_entity(open_thread: OpenThread) ->
     assert seqs(entity="bob", before=6) == ([2], 2, None)
 
 
-def test_the_thread_is_searched_page_by_page_in_capitals_or_not(open_thread: OpenThread) -> None:
+def test_history_search_ignores_case_and_is_paged(open_thread: OpenThread) -> None:
     thread = open_thread()
     for number, text in enumerate(("Über 50% fertig", "x", "über_alles", "ÜBER 50%", "50 %")):
         add(thread, str(number), content=text)
@@ -115,7 +115,7 @@ def said(thread: MessageHistory, id: str, sender: str, to: str, content: str = "
     thread.add(id=id, agent="shop-1", sender=sender, to=to, content=content, ts=1.0)
 
 
-def test_the_last_text_of_somebody_is_answered_until_it_was(open_thread: OpenThread) -> None:
+def test_last_message_of_a_sender_is_unanswered_until_a_reply(open_thread: OpenThread) -> None:
     thread = open_thread()
     said(thread, "aaaa01", "Ada", "human", "Which?")
     said(thread, "bbbb02", "Bob", "human", "When?")
@@ -139,7 +139,7 @@ def test_a_message_is_found_by_the_beginning_of_its_id(open_thread: OpenThread) 
         thread.find("shop-1", "ffff")
 
 
-def test_a_name_that_is_nearly_right_is_guessed_at() -> None:
+def test_misspelled_name_gets_a_suggestion() -> None:
     error = unknown("recipient", "alise", ["coordinator", "Alice", "bob"])
     assert str(error) == (
         "unknown recipient 'alise', did you mean 'Alice'? (known: Alice, bob, coordinator)"

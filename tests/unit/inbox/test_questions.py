@@ -50,7 +50,7 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
     [("r1", None, False), ("r1", 20.0, True), (None, 20.0, False), ("r0", None, True)],
     ids=["of the run", "before its end", "after its end", "of the run before"],
 )
-def test_a_question_ends_with_its_run_whatever_the_clock_says(
+def test_question_ends_with_its_run_regardless_of_the_clock(
     open_book: OpenBook, run: str | None, ended_at: float | None, is_over: bool
 ) -> None:
     question = open_book().ask(asking(run=run), ADA, "01", 5.0)
@@ -88,7 +88,7 @@ def test_first_answer_counts_and_second_is_refused_with_author_and_time(
     assert book.listed(99)[0].answer == "this"
 
 
-def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(
+def test_withdrawn_questions_accept_no_answer_and_answered_ones_stay_answered(
     open_book: OpenBook,
 ) -> None:
     book = open_book()
@@ -116,7 +116,7 @@ def approval(command: str, digest: str = "") -> AskQuestion:
         (asking(), asking(question="Which other?")),
     ],
 )
-def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
+def test_old_answer_is_not_given_to_another_question_with_the_same_id(
     open_book: OpenBook, first: AskQuestion, second: AskQuestion
 ) -> None:
     book = open_book()
@@ -129,7 +129,7 @@ def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
     assert book.undelivered()[0].undelivered == ("01",)
 
 
-def test_a_question_is_named_by_how_its_id_begins(open_book: OpenBook) -> None:
+def test_question_is_found_by_a_prefix_of_its_id(open_book: OpenBook) -> None:
     book = open_book()
     long, other = "q-3f9c1d0a" + "0" * 24, "q-3f9c1d0b" + "0" * 24
     for number, id in enumerate((long, other, "q-3f9c1d")):
@@ -168,7 +168,7 @@ def test_a_deadline_counts_from_the_first_asking_and_outlives_a_restart(
     assert book.undelivered()[0].undelivered == ("01", "02")
 
 
-def test_who_answers_too_late_is_told_that_the_default_holds(open_book: OpenBook) -> None:
+def test_late_answer_is_refused_with_the_default(open_book: OpenBook) -> None:
     book = open_book()
     book.ask(asking(**LATE), ADA, "01", 100.0)
     with pytest.raises(ApiError, match=r"expired at .*, unanswered: the default applies, this"):
@@ -176,7 +176,7 @@ def test_who_answers_too_late_is_told_that_the_default_holds(open_book: OpenBook
     assert book.listed(99)[0].status == "expired"
 
 
-def test_what_its_asker_withdrew_cannot_be_answered(open_book: OpenBook) -> None:
+def test_withdrawn_question_cannot_be_answered(open_book: OpenBook) -> None:
     book = open_book()
     book.ask(asking(**LATE), ADA, "01", 100.0)
     assert book.withdraw_own(BOB, "q1", "", 101.0) is None
@@ -188,7 +188,7 @@ def test_what_its_asker_withdrew_cannot_be_answered(open_book: OpenBook) -> None
     assert book.undelivered()[0].undelivered == ("01",), "who waits all the same is told"
 
 
-def test_a_shared_question_is_one_and_every_asker_is_told(open_book: OpenBook) -> None:
+def test_shared_question_exists_once_and_every_asker_is_notified(open_book: OpenBook) -> None:
     book = open_book()
     assert book.ask(asking(shared=True), ADA, "01", 100.0) is not None
     assert book.ask(asking(shared=True), BOB, "02", 101.0) is None

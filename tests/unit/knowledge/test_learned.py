@@ -43,7 +43,7 @@ def of_kind(found: KnowledgeUpdate, kind: KnowledgeKind) -> list[KnowledgeNode]:
     return [node for node in found.nodes if node.kind == kind]
 
 
-def test_a_run_is_a_task_of_its_project_and_its_nodes_are_parts_of_it() -> None:
+def test_run_is_a_task_of_its_project_with_its_nodes_as_parts() -> None:
     found = learned(RUN)
     run, api, ui = of_kind(found, "task")
     assert (run.title, run.data["outcome"], run.data["duration_seconds"]) == (
@@ -55,7 +55,7 @@ def test_a_run_is_a_task_of_its_project_and_its_nodes_are_parts_of_it() -> None:
     assert all(node.agent == "shop-1" and node.run == "r1" for node in found.nodes)
 
 
-def test_a_failure_is_a_mistake_with_what_made_it_good() -> None:
+def test_failure_is_a_mistake_with_its_correction() -> None:
     corrected, open_ = of_kind(learned(RUN), "mistake")
     assert corrected.title == "port 8080 is in use"
     assert corrected.data["correction"] == "It serves."
@@ -80,7 +80,7 @@ def test_a_run_that_failed_is_a_mistake_itself() -> None:
     assert [node.title for node in of_kind(learned(failed), "mistake")] == ["out of budget"]
 
 
-def test_answers_are_decisions_and_what_always_holds_is_a_preference() -> None:
+def test_answers_are_decisions_and_lasting_rules_are_preferences() -> None:
     found = learned(RUN)
     decisions = {node.title: node for node in of_kind(found, "decision")}
     assert decisions.keys() == {"SQLite or Postgres?", "Go on with the API alone"}
@@ -98,7 +98,7 @@ def test_answers_are_decisions_and_what_always_holds_is_a_preference() -> None:
         ("The neverland file is fine as it is", []),
     ],
 )
-def test_rules_are_sentences_that_say_so(said: str, rules: list[str]) -> None:
+def test_rules_are_sentences_with_a_lasting_instruction(said: str, rules: list[str]) -> None:
     assert list(rules_in(said)) == rules
 
 
@@ -114,7 +114,7 @@ def test_insights_are_patterns() -> None:
     ]
 
 
-def test_a_team_leaves_its_turns_as_a_conversation_and_none_as_a_task() -> None:
+def test_team_run_is_a_conversation_with_one_task() -> None:
     turns = (FinishedTurn(number=1, from_role="pm", to_role="dev", message="Please build it."),)
     team = RUN.model_copy(update={"is_team": True, "turns": turns})
     found = learned(team)
@@ -125,12 +125,12 @@ def test_a_team_leaves_its_turns_as_a_conversation_and_none_as_a_task() -> None:
     assert len(of_kind(found, "mistake")) == 2
 
 
-def test_a_run_without_anything_leaves_its_task_alone() -> None:
+def test_minimal_run_is_only_a_task() -> None:
     bare = FinishedRun(agent="a", run="r", goal="g", outcome="stopped", started=1.0, ended=2.0)
     assert [node.id for node in learned(bare).nodes] == [node_id("task", "a", "r")]
 
 
-def test_told_twice_it_changes_nothing_and_every_edge_has_its_ends(store: KnowledgeStore) -> None:
+def test_repeated_run_changes_nothing_and_every_edge_has_its_ends(store: KnowledgeStore) -> None:
     found = learned(RUN)
     project = KnowledgeNode(id=project_node_id("shop"), kind="project", title="shop", created=1.0,
                           updated=1.0, project_id="shop")  # fmt: skip

@@ -79,7 +79,7 @@ def test_the_index_counts_and_lists_and_obsidian_finds_its_settings(vault: Path)
     assert json.loads((vault / ".obsidian/appearance.json").read_text())["theme"] == "obsidian"
 
 
-def test_a_second_export_touches_only_what_changed(vault: Path) -> None:
+def test_second_export_changes_only_changed_notes(vault: Path) -> None:
     export_vault(vault, NODES, EDGES)
     before = snapshot(vault)
     again = export_vault(vault, reversed(NODES), reversed(EDGES))
@@ -118,7 +118,9 @@ def test_files_of_the_person_are_never_changed(vault: Path) -> None:
     assert {path: (vault / path).read_text() for path in own} == own
 
 
-def test_a_note_follows_its_title_and_keeps_its_name_when_others_come(vault: Path) -> None:
+def test_note_is_renamed_with_its_title_and_keeps_its_name_beside_similar_titles(
+    vault: Path,
+) -> None:
     export_vault(vault, NODES, EDGES)
     older = node("use sqlite!", created=1.0).model_copy(update={"title": "use SQLITE"})
     export_vault(vault, [older, *NODES], EDGES)
@@ -130,7 +132,7 @@ def test_a_note_follows_its_title_and_keeps_its_name_when_others_come(vault: Pat
     assert "[[Decisions/Use Postgres|" in (vault / "Tasks/Build the shop.md").read_text()
 
 
-def test_only_the_wanted_kinds_are_exported_and_others_stay(vault: Path) -> None:
+def test_only_requested_kinds_are_exported_and_other_notes_are_kept(vault: Path) -> None:
     kinds: tuple[KnowledgeKind, ...] = ("task", "decision")
     done = export_vault(vault, NODES, EDGES, kinds)
     assert (done.notes_written, done.edges_linked, done.folders) == (2, 1, ("Tasks", "Decisions"))
@@ -141,7 +143,7 @@ def test_only_the_wanted_kinds_are_exported_and_others_stay(vault: Path) -> None
     assert (vault / "Mistakes/Port 8080 in use.md").exists()
 
 
-def test_an_export_that_broke_off_is_continued_without_doubles(vault: Path) -> None:
+def test_interrupted_export_is_continued_without_duplicates(vault: Path) -> None:
     export_vault(vault, NODES, EDGES)
     before = snapshot(vault)
     (vault / MANIFEST).unlink()
@@ -159,7 +161,7 @@ def test_a_vault_that_was_copied_is_still_known(vault: Path) -> None:
     assert (done.notes_written, done.notes_unchanged, done.notes_kept) == (1, 2, 0)
 
 
-def test_a_place_that_is_no_vault_is_named(vault: Path, tmp_path: Path) -> None:
+def test_folder_that_is_not_a_vault_is_named(vault: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match="file"):
         export_vault(tmp_path.resolve() / "file", NODES, EDGES)
@@ -169,7 +171,7 @@ def test_a_place_that_is_no_vault_is_named(vault: Path, tmp_path: Path) -> None:
         export_vault(vault, NODES, EDGES)
 
 
-def test_a_link_in_a_vault_leads_nothing_elsewhere(vault: Path, tmp_path: Path) -> None:
+def test_link_in_a_vault_is_refused(vault: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path.resolve() / "elsewhere"
     elsewhere.mkdir()
     vault.mkdir()

@@ -85,7 +85,7 @@ def test_scanned_files_can_be_searched_and_are_linked(project: Path, store: Know
     )
 
 
-def test_the_next_scan_tells_only_what_has_changed(project: Path, store: KnowledgeStore) -> None:
+def test_next_scan_returns_only_changes(project: Path, store: KnowledgeStore) -> None:
     for batch in scan(project):
         store.add(batch.nodes, batch.edges)
     again = list(scan(project, store.known(project_id(project))))
@@ -124,7 +124,7 @@ NAMES = [
 ]
 
 
-def test_files_are_left_out_as_git_leaves_them_out(tmp_path: Path) -> None:
+def test_files_ignored_by_git_are_not_scanned(tmp_path: Path) -> None:
     folder = tmp_path.resolve() / "project"
     write(folder, IGNORES | dict.fromkeys(NAMES, "x"))
     git = ["git", "-c", "core.excludesFile=", "-C", str(folder)]
@@ -135,7 +135,7 @@ def test_files_are_left_out_as_git_leaves_them_out(tmp_path: Path) -> None:
     assert files_of(folder) == set(listed.stdout.decode().split("\0")) - {""}
 
 
-def test_a_part_of_a_repository_is_scanned_by_the_rules_above_it(tmp_path: Path) -> None:
+def test_part_of_a_repository_is_scanned_by_the_ignore_rules_above(tmp_path: Path) -> None:
     folder = tmp_path.resolve() / "repository"
     write(folder, {".gitignore": "*.log\n/part/secret.txt\n", "part/x.log": "", "part/y.py": "",
                    "part/secret.txt": ""})  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_scan_that_met_a_bound_says_so_and_forgets_no_file(project: Path) -> N
     assert outcome_of(list(scan(project, gone))).gone == 1
 
 
-def test_a_folder_that_cannot_be_read_keeps_what_is_known_of_it(project: Path) -> None:
+def test_unreadable_folder_keeps_its_known_files(project: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root reads every folder")
     (project / "shop").chmod(0)
@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_read_keeps_what_is_known_of_it(project: Path) -
     (project / "shop").chmod(0o700)
 
 
-def test_odd_names_and_manifests_are_taken_as_they_are(project: Path) -> None:
+def test_odd_names_and_manifests_are_scanned(project: Path) -> None:
     name = os.fsdecode(b"bad-\xff.py")
     (project / name).write_text("x = 1\n")
     write(project, {"package.json": '["no object"]', "sub/pyproject.toml": "= no toml",
@@ -197,7 +197,7 @@ def test_a_pattern_that_would_take_forever_counts_for_nothing(project: Path) -> 
     }
 
 
-def test_the_process_prints_batches_and_names_what_cannot_be_scanned(project: Path) -> None:
+def test_scan_process_prints_batches_and_names_an_unreadable_folder(project: Path) -> None:
     program = [sys.executable, "-P", "-m", "agiraph.knowledge.scan"]
     environment = {"PYTHONPATH": os.getcwd(), "PATH": os.defpath}
     done = subprocess.run([*program, str(project)], input=b"{}", capture_output=True,

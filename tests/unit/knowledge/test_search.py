@@ -29,18 +29,18 @@ def test_no_question_is_a_command_to_the_index(store: KnowledgeStore) -> None:
         assert set(found) == {"one", "two"}, question[:80]
 
 
-def test_a_question_of_operators_finds_their_words(store: KnowledgeStore) -> None:
+def test_query_of_operators_is_searched_as_words(store: KnowledgeStore) -> None:
     store.add([node("one", text="near and not"), node("two", text="other")])
     assert titles(store, "NEAR(not)") == ["one"]
 
 
-def test_the_rare_word_decides_and_a_title_counts_more(store: KnowledgeStore) -> None:
+def test_rare_word_decides_and_a_title_counts_more(store: KnowledgeStore) -> None:
     filler = [node(f"filler {number}", text="server error log") for number in range(20)]
     store.add([*filler, node("in the text", text="a server zyzzyva"), node("zyzzyva of a server")])
     assert titles(store, "server zyzzyva")[:2] == ["zyzzyva of a server", "in the text"]
 
 
-def test_what_is_of_the_project_or_important_or_fresh_stands_higher(store: KnowledgeStore) -> None:
+def test_project_important_or_recent_nodes_rank_higher(store: KnowledgeStore) -> None:
     text: dict[str, Any] = {"text": "retry the upload"}
     old = NOW - 700 * DAY
     store.add([
@@ -54,14 +54,14 @@ def test_what_is_of_the_project_or_important_or_fresh_stands_higher(store: Knowl
     assert titles(store, "upload", project="p", is_only_project=True) == ["of the project"]
 
 
-def test_words_are_found_by_their_stem_and_by_their_beginning(store: KnowledgeStore) -> None:
+def test_words_are_found_by_stem_and_prefix(store: KnowledgeStore) -> None:
     store.add([node("one", text="running migrations of PostgreSQL Café")])
     for question in ("migration", "runs", "postg", "cafe", "POSTGRESQL"):
         assert titles(store, question) == ["one"], question
     assert titles(store, "gres") == []
 
 
-def test_a_hit_says_which_words_it_holds_and_where(store: KnowledgeStore) -> None:
+def test_hit_names_its_words_and_shows_a_snippet(store: KnowledgeStore) -> None:
     text = f"{'before ' * 60}the deadlock came from two writers{' after' * 60}"
     store.add([node("locks", text=text)])
     (hit,) = store.search("why does the deadlock of writers happen", now=NOW)
@@ -78,7 +78,7 @@ def test_kinds_narrow_a_search(store: KnowledgeStore) -> None:
     assert titles(store, "x1y2", kinds=("file",)) == []
 
 
-def test_where_all_words_are_common_neither_files_nor_other_projects_crowd_out_what_was_learned(
+def test_learned_nodes_are_found_among_many_files_with_common_words(
     store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BOUND", 5)
@@ -95,7 +95,7 @@ def test_where_all_words_are_common_neither_files_nor_other_projects_crowd_out_w
     assert titles(store, "parser tokens", kinds=("decision",)) == ["learned"]
 
 
-def test_a_rare_word_that_is_only_elsewhere_hides_nothing(
+def test_rare_word_in_an_excluded_kind_hides_no_results(
     store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BOUND", 5)
@@ -127,7 +127,7 @@ def test_the_same_question_has_the_same_answer(store: KnowledgeStore) -> None:
     assert titles(store, "same") == titles(store, "same")
 
 
-def test_of_a_long_question_the_telling_words_are_looked_up() -> None:
+def test_distinctive_words_of_a_long_question_are_searched() -> None:
     assert words_of("What should we do about the SQLite lock?") == ("sqlite", "lock")
     assert words_of("what is it") == ("what", "is", "it"), "there are no others"
     long = " ".join(f"w{number}" for number in range(100)) + " database database"

@@ -14,7 +14,7 @@ from agiraph.knowledge.store import KnowledgeStore
 from tests.unit.knowledge.made import DAY, NOW, node
 
 
-def test_the_same_written_twice_changes_nothing(store: KnowledgeStore) -> None:
+def test_repeated_add_changes_nothing(store: KnowledgeStore) -> None:
     nodes, edge = [node("one"), node("two")], KnowledgeEdge(
         source=node_id("decision", "one"), target=node_id("decision", "two"), kind="led_to"
     )  # fmt: skip
@@ -27,7 +27,7 @@ def test_the_same_written_twice_changes_nothing(store: KnowledgeStore) -> None:
     assert found.updated == NOW, "it did not change"
 
 
-def test_what_replaces_a_node_keeps_when_it_was_created_and_how_it_was_used(
+def test_replaced_node_keeps_its_creation_time_and_use(
     store: KnowledgeStore,
 ) -> None:
     old = node("one", created=1.0)
@@ -49,14 +49,16 @@ def test_the_same_use_counts_once(store: KnowledgeStore) -> None:
     assert (found.used, found.last_used) == (2, 6.0)
 
 
-def test_an_edge_without_both_ends_is_left_out(store: KnowledgeStore) -> None:
+def test_edge_without_both_ends_is_omitted(store: KnowledgeStore) -> None:
     one = node("one")
     written = store.add([one], [KnowledgeEdge(source=one.id, target="c-nowhere", kind="about")])
     assert written.edges == 0
     assert list(store.every_edge()) == []
 
 
-def test_what_looks_like_a_secret_is_not_written(store: KnowledgeStore, tmp_path: Path) -> None:
+def test_text_that_looks_like_a_secret_is_not_written(
+    store: KnowledgeStore, tmp_path: Path
+) -> None:
     key = "sk-ant-api03-abcdef0123456789"
     store.add([node("one", text=f"the key is {key}", data={"said": key})])
     store.scrub()
@@ -65,7 +67,7 @@ def test_what_looks_like_a_secret_is_not_written(store: KnowledgeStore, tmp_path
     assert [hit.node.title for hit in store.search("key")] == ["one"]
 
 
-def test_an_id_is_meant_by_its_first_digits(store: KnowledgeStore) -> None:
+def test_id_is_found_by_its_first_digits(store: KnowledgeStore) -> None:
     id = node("one").id
     store.add([node("one"), node("two")])
     assert store.meant(id) == [id]
@@ -74,12 +76,12 @@ def test_an_id_is_meant_by_its_first_digits(store: KnowledgeStore) -> None:
     assert store.meant("c-zzzz") == []
 
 
-def test_a_cursor_that_is_none_is_named(store: KnowledgeStore) -> None:
+def test_invalid_cursor_is_refused(store: KnowledgeStore) -> None:
     with pytest.raises(InvalidInput, match="'nonsense' is no cursor"):
         store.page(after="nonsense")
 
 
-def test_old_and_unworthy_nodes_are_pruned_and_a_trial_only_tells_which(
+def test_old_unimportant_nodes_are_pruned_and_a_trial_only_lists_them(
     store: KnowledgeStore,
 ) -> None:
     old: dict[str, Any] = {"created": NOW - 400 * DAY, "updated": NOW - 400 * DAY}
@@ -97,7 +99,7 @@ def test_old_and_unworthy_nodes_are_pruned_and_a_trial_only_tells_which(
     assert store.stats().by_kind == {"decision": 1, "preference": 1, "task": 2}
 
 
-def test_the_numbers_say_what_is_there_and_what_is_used(store: KnowledgeStore) -> None:
+def test_statistics_count_nodes_edges_and_use(store: KnowledgeStore) -> None:
     project = node("shop", "project", project_id="shop-1")
     used = node("used", project_id="shop-1", created=1_700_000_000.0)
     store.add([project, used, node("not used")],
@@ -114,7 +116,7 @@ def test_the_numbers_say_what_is_there_and_what_is_used(store: KnowledgeStore) -
     assert stats.size_bytes > 0
 
 
-def test_what_a_scan_saw_is_known_to_the_next(store: KnowledgeStore) -> None:
+def test_scanned_files_are_known_to_the_next_scan(store: KnowledgeStore) -> None:
     data = {"path": "a.py", "size": 3, "mtime_ns": 1_795_635_068_688_610_591}
     scanned = node("Tests", "pattern", project_id="p", data={"is_scanned": True})
     store.add([
@@ -140,7 +142,7 @@ def test_export_has_every_node_and_the_edges_between_them(
     assert [next(iter(line)) for line in tasks] == ["node", "node", "edge"]
 
 
-def test_preferences_of_the_project_and_of_none_always_hold(store: KnowledgeStore) -> None:
+def test_preferences_of_the_project_and_global_ones_are_standing(store: KnowledgeStore) -> None:
     store.add([
         node("all", "preference", importance=0.5),
         node("ours", "preference", project_id="p", importance=0.9),
@@ -151,7 +153,7 @@ def test_preferences_of_the_project_and_of_none_always_hold(store: KnowledgeStor
     assert [one.title for one in store.standing(None)] == ["all"]
 
 
-def test_removed_nodes_give_back_their_room(store: KnowledgeStore) -> None:
+def test_removed_nodes_free_their_space(store: KnowledgeStore) -> None:
     nodes = [node(f"n{number}", text=f"word{number} " * 200) for number in range(300)]
     store.add(nodes)
     full = store.stats().size_bytes
@@ -159,14 +161,14 @@ def test_removed_nodes_give_back_their_room(store: KnowledgeStore) -> None:
     assert store.stats().size_bytes < full / 4
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_named(tmp_path: Path) -> None:
     path = tmp_path.resolve() / "knowledge.db"
     path.write_bytes(b"no database at all, " * 100)
     with pytest.raises(Corrupt, match=r"knowledge\.db is damaged"):
         KnowledgeStore(path)
 
 
-def test_an_index_of_a_newer_sqlite_is_made_anew(
+def test_index_of_a_newer_sqlite_is_rebuilt(
     store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([node("one")])
@@ -183,9 +185,7 @@ def test_an_index_of_a_newer_sqlite_is_made_anew(
     again.close()
 
 
-def test_a_python_whose_sqlite_cannot_search_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_without_fts5_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without(*_: object) -> None:
         raise sqlite3.OperationalError("no such module: fts5")
 

@@ -17,7 +17,7 @@ def round_of(number: int) -> tuple[Turn, ...]:
     )
 
 
-def test_cache_marks_stand_on_tools_system_and_the_last_two_user_messages() -> None:
+def test_cache_marks_are_on_tools_system_and_the_last_two_user_messages() -> None:
     body = anthropic_body(ask(UserTurn(content="Begin."), *round_of(1), *round_of(2)), "fake")
     assert body["tools"][-1]["cache_control"] == MARK
     assert body["system"][0]["cache_control"] == MARK
@@ -39,13 +39,13 @@ def test_an_earlier_request_is_a_prefix_of_the_next_but_for_the_marks() -> None:
     assert longer[:3] == plain(turns)
 
 
-def test_a_turn_that_was_cut_off_says_so() -> None:
+def test_interrupted_turn_is_marked() -> None:
     cut = AssistantTurn(text="I was about", interrupted=True)
     messages = anthropic_messages((UserTurn(content="x"), cut, UserTurn(content="stop")))
     assert messages[1]["content"] == [{"type": "text", "text": "I was about\n[interrupted]"}]
 
 
-def test_temperature_is_sent_only_if_wanted() -> None:
+def test_temperature_is_sent_only_if_set() -> None:
     assert "temperature" not in anthropic_body(ask(), "fake")
     assert anthropic_body(ask(temperature=0.0), "fake")["temperature"] == 0.0
 
@@ -55,7 +55,7 @@ def test_an_error_of_a_tool_is_marked() -> None:
     assert message["content"][0]["is_error"] is True
 
 
-def test_unknown_events_are_passed_over() -> None:
+def test_unknown_events_are_ignored() -> None:
     assert AnthropicReader().feed({"type": "something_new", "data": 1}) == ""
 
 
@@ -63,7 +63,7 @@ THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
-def test_with_a_budget_for_thinking_a_call_without_its_own_is_told_in_words() -> None:
+def test_foreign_call_becomes_text_if_thinking_is_on() -> None:
     model = "anthropic/fake"
     first, result = round_of(1)
     assert isinstance(first, AssistantTurn)

@@ -51,11 +51,11 @@ async def test_all_services_are_called_by_the_same_http_library(
         ("not a url", False),
     ],
 )
-def test_loopback(url: str, expected: bool) -> None:
+def test_loopback_urls_are_recognized(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
 
 
-def test_all_services_are_verified_by_the_same_certificates_those_of_the_variables(
+def test_all_services_share_one_tls_context_with_the_configured_certificates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = trusted()

@@ -41,11 +41,13 @@ def kind_of(status: int | None, body: Any) -> str:
         (422, None, "bad_request"),
     ],
 )
-def test_kinds(status: int | None, body: Any, kind: str) -> None:
+def test_failure_kind_follows_from_status_and_body(
+    status: int | None, body: Any, kind: str
+) -> None:
     assert kind_of(status, body) == kind
 
 
-def test_the_text_is_the_providers_without_the_key() -> None:
+def test_error_text_is_the_message_of_the_provider_without_the_key() -> None:
     error = ServiceError({"error": {"message": "Incorrect API key provided: sk-key."}}, 401)
     told = explain(error, "openai", "gpt", "http://p", "sk-key")
     assert str(told) == "openai/gpt: Incorrect API key provided: [key]."
@@ -71,7 +73,9 @@ def test_a_long_text_is_cut() -> None:
         ({"retry-after": "nan"}, None),
     ],
 )
-def test_the_wish_of_the_headers(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_from_the_headers(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert retry_after(headers, now=60.0) == seconds
 
 

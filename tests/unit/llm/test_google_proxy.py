@@ -147,7 +147,7 @@ def test_a_schema_without_end_is_refused() -> None:
         read(user({"text": "?"}), generationConfig={"responseSchema": schema})
 
 
-def test_a_model_that_must_call_nothing_has_no_tools() -> None:
+def test_request_that_forbids_calls_has_no_tools() -> None:
     tools = [{"functionDeclarations": [{"name": "look"}]}]
     mute = {"functionCallingConfig": {"mode": "NONE"}}
     assert read(user({"text": "?"}), tools=tools, toolConfig=mute).tools == ()
@@ -162,7 +162,7 @@ def test_a_model_that_must_call_nothing_has_no_tools() -> None:
         ([user("text")], r"contents\[0\].parts: expected a list of parts"),
     ],
 )
-def test_what_is_no_conversation_is_refused_with_its_place(contents: Any, said: str) -> None:
+def test_invalid_conversation_is_refused_with_its_place(contents: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         read(*contents)
 
@@ -178,7 +178,7 @@ def test_a_forwarded_body_names_its_model_only_in_the_path() -> None:
     assert bounded == {"generationConfig": {"topK": 3, "maxOutputTokens": 5}}
 
 
-def test_unsigned_calls_are_forwarded_as_those_of_another_model() -> None:
+def test_unsigned_calls_are_forwarded_with_the_foreign_signature() -> None:
     signed = model({"functionCall": {"name": "a"}, "thoughtSignature": "c2ln"}, made("look"))
     plain = [user({"text": "?"}), model({"text": "I look."}, made("look", "1"), made("look", "2"))]
     kept, told, marked = sent({"contents": [signed, *plain]}, "gemini-3-pro")["contents"]
@@ -188,7 +188,7 @@ def test_unsigned_calls_are_forwarded_as_those_of_another_model() -> None:
     assert sent({"contents": plain}, "gemini-2.5-pro")["contents"] == plain
 
 
-def test_of_two_results_of_a_call_one_is_forwarded() -> None:
+def test_repeated_result_of_a_call_is_forwarded_once() -> None:
     """Gemini CLI resumes a conversation in which it was killed so."""
     once, other = result("look", {"output": "42"}, "c1"), result("look", {"output": "43"}, "c2")
     calls = model(made("look", "c1"), made("look", "c2"))
@@ -199,7 +199,7 @@ def test_of_two_results_of_a_call_one_is_forwarded() -> None:
     assert sent({"contents": without}, "gemini-2.5-pro")["contents"] == without
 
 
-def test_a_search_is_left_to_the_service_that_can_search() -> None:
+def test_search_requires_the_native_service() -> None:
     search: dict[str, Any] = {"contents": [], "tools": [{"googleSearch": {}}]}
     assert "googleSearch: only the service itself" in WIRE.rules.why_native_only(search)
     beside = {"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "look"}]}]}

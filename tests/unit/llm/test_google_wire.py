@@ -35,7 +35,7 @@ def call(name: str, signature: str | None = None, id: str = "c1") -> JsonObject:
     return part | ({"thoughtSignature": signature} if signature else {})
 
 
-def test_the_body_has_what_gemini_wants() -> None:
+def test_body_has_the_fields_of_gemini() -> None:
     asked = ask(model=MODEL, temperature=0.5, max_tokens=99)
     body = google_body(asked, "gemini-3", effort="low")
     assert body["systemInstruction"] == {"parts": [{"text": "You are ada."}]}
@@ -52,7 +52,7 @@ def test_the_body_has_what_gemini_wants() -> None:
     assert more["safetySettings"] == []
 
 
-def test_signatures_go_back_on_the_parts_that_they_came_on() -> None:
+def test_signatures_are_sent_back_on_their_parts() -> None:
     thought = {"text": "hm", "thought": True}
     response = answer(thought, {"text": "On it"}, {"text": "."}, call("a", "s1"), call("b", id="d"))
     assert response.text == "On it."
@@ -63,13 +63,13 @@ def test_signatures_go_back_on_the_parts_that_they_came_on() -> None:
     assert "thoughtSignature" not in back[2]
 
 
-def test_a_signature_without_text_ends_an_answer_and_goes_back_as_such() -> None:
+def test_signature_without_text_is_sent_back_as_its_own_part() -> None:
     response = answer({"text": "Yes."}, {"text": "", "thoughtSignature": "s"})
     assert response.text == "Yes."
     assert sent_back(response) == [{"text": "Yes."}, {"text": "", "thoughtSignature": "s"}]
 
 
-def test_calls_that_another_model_made_are_vouched_for() -> None:
+def test_calls_of_another_model_have_the_foreign_signature() -> None:
     made = (ToolCall(id="c1", name="a"), ToolCall(id="c2", name="b"))
     results = [ToolTurn(call_id=one.id, name=one.name, content="ok") for one in made]
     asked = ask(UserTurn(content="x"), AssistantTurn(tool_calls=made), *results, model=MODEL)
@@ -80,7 +80,7 @@ def test_calls_that_another_model_made_are_vouched_for() -> None:
     assert not any("thoughtSignature" in part for part in older)
 
 
-def test_results_and_errors_are_told_apart() -> None:
+def test_error_result_has_its_own_field() -> None:
     made = AssistantTurn(tool_calls=(ToolCall(id="c1", name="a"),))
     result = ToolTurn(call_id="c1", name="a", content="no such file", is_error=True)
     body = google_body(ask(UserTurn(content="x"), made, result, model=MODEL), "gemini-3")
@@ -95,7 +95,7 @@ def test_results_and_errors_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("finish", "stop"), [("STOP", "end_turn"), ("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal")]
 )
-def test_stop_reasons(finish: str, stop: str) -> None:
+def test_finish_reason_becomes_a_stop_reason(finish: str, stop: str) -> None:
     assert answer({"text": "x"}, finish=finish).stop_reason == stop
 
 

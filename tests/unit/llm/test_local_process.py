@@ -39,7 +39,9 @@ async def until_gone(model: LocalProcess) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_it_runs_while_it_is_used_sees_no_key_and_is_parked(model: LocalProcess) -> None:
+async def test_model_process_runs_while_used_without_keys_and_is_then_stopped(
+    model: LocalProcess,
+) -> None:
     async with asyncio.timeout(30):
         assert model.pid is None
         async with model.used() as place, model.used() as same:
@@ -54,7 +56,7 @@ async def test_it_runs_while_it_is_used_sees_no_key_and_is_parked(model: LocalPr
         await model.close()
 
 
-async def test_one_that_was_killed_is_started_again(model: LocalProcess) -> None:
+async def test_killed_model_process_is_restarted(model: LocalProcess) -> None:
     async with asyncio.timeout(30):
         async with model.used():
             first = psutil.Process(model.pid)
@@ -65,7 +67,9 @@ async def test_one_that_was_killed_is_started_again(model: LocalProcess) -> None
         await model.close()
 
 
-async def test_what_cannot_be_run_says_why(model: LocalProcess, tmp_path: Path) -> None:
+async def test_failure_to_start_the_model_names_the_reason(
+    model: LocalProcess, tmp_path: Path
+) -> None:
     (tmp_path / "model.py").write_text("""print('{"error": "this is no GGUF file"}')""")
 
     with pytest.raises(ProviderError, match="this is no GGUF file"):
@@ -74,7 +78,9 @@ async def test_what_cannot_be_run_says_why(model: LocalProcess, tmp_path: Path) 
     await model.close()
 
 
-def test_names_and_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_model_and_missing_parts_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = tmp_path / "qwen.gguf"
     with pytest.raises(InvalidInput, match=r"unknown local model 'x' \(known: qwen, smollm2\)"):
         local_weights.file_of("x", str(own))

@@ -54,19 +54,19 @@ def check(schema: Any) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(schemas(), schemas())
-def test_any_schema_becomes_one_of_few_words(schema: Any, other: Any) -> None:
+def test_any_schema_is_reduced_to_supported_keywords(schema: Any, other: Any) -> None:
     root: JsonObject = {"type": "object", "properties": {"a": schema}, "$defs": {"x": other}}
     check(plain(root))
 
 
-def test_references_that_go_round_in_a_circle_come_to_an_end() -> None:
+def test_circular_references_terminate() -> None:
     loop: JsonObject = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
     assert plain(loop) == {}
     node: JsonObject = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     check(plain({"$ref": "#/$defs/node", "$defs": {"node": node}}))
 
 
-def test_an_answer_is_one_call_or_words() -> None:
+def test_answer_is_one_call_or_text() -> None:
     call, say = answer_schema([BASH])["anyOf"]
     assert call["properties"]["name"] == {"const": "bash"}
     assert call["properties"]["arguments"]["properties"] == {"command": {"type": "string"}}
@@ -83,7 +83,7 @@ def test_an_answer_is_one_call_or_words() -> None:
         ('{"name": 3, "arguments": {}}', '{"name": 3, "arguments": {}}', []),
     ],
 )
-def test_answers_are_read_and_what_was_cut_off_is_no_call(
+def test_answers_are_read_and_truncated_ones_are_not_calls(
     text: str, said: str | None, calls: list[tuple[str, JsonObject]]
 ) -> None:
     read = read_answer(ModelResponse(text=text), ask())
@@ -92,7 +92,7 @@ def test_answers_are_read_and_what_was_cut_off_is_no_call(
     assert all(call.id for call in read.tool_calls)
 
 
-def test_a_conversation_is_told_in_words() -> None:
+def test_conversation_is_rendered_as_text() -> None:
     call = ToolCall(id="c1", name="bash", arguments={"command": "ls"})
     told = as_rendered(
         ask(

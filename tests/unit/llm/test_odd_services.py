@@ -311,7 +311,7 @@ def test_counts_are_found_in_each_place(last: dict[str, Any]) -> None:
     assert (usage.input_tokens, usage.output_tokens) == (10, 5)
 
 
-def test_signature_beside_a_call_goes_back_with_it() -> None:
+def test_signature_beside_a_call_is_sent_back_with_it() -> None:
     extra = {"google": {"thought_signature": "sealed"}}
     calls = [
         piece("look", "{}", index=0, id="a", extra_content=extra),
@@ -346,7 +346,7 @@ BROKEN: dict[str, tuple[list[Any], str]] = {
 
 
 @pytest.mark.parametrize(("events", "kind"), BROKEN.values(), ids=BROKEN)
-def test_answer_that_the_service_broke_off_is_not_whole(events: list[Any], kind: str) -> None:
+def test_broken_off_answer_is_an_error(events: list[Any], kind: str) -> None:
     with pytest.raises(ServiceError) as caught:
         answer_of("openai", events)
     explained = explain(caught.value, "p", "m", "u", "")
@@ -407,7 +407,7 @@ def test_reason_of_an_error_reaches_the_person(body: Any) -> None:
     assert WHY in str(explain(error, "p", "m", "http://p", "sk-secret-key"))
 
 
-def test_error_without_a_reason_shows_what_came() -> None:
+def test_error_without_a_reason_shows_the_response() -> None:
     error = ServiceError({"status": "bad"}, 400, {"content-type": "application/json"})
     shown = str(explain(error, "p", "m", "http://p/v1", ""))
     assert "http://p/v1 answered HTTP 400" in shown
@@ -424,7 +424,7 @@ def test_page_of_a_proxy_is_not_blamed_on_the_key(status: int) -> None:
     assert "page for people: Sign in VPN" in str(explained)
 
 
-def test_empty_account_is_no_overloaded_service() -> None:
+def test_empty_account_is_not_an_overloaded_service() -> None:
     words = {"error": {"type": "api_error", "message": "insufficient balance (1008)"}}  # MiniMax
     assert explain(ServiceError(words, 500), "p", "m", "u", "").kind == "no_credit"
 

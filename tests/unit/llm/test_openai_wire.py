@@ -23,7 +23,7 @@ def piece(arguments: str, **fields: Any) -> dict[str, Any]:
     return {"tool_calls": [{"function": function, **fields}]}
 
 
-def test_the_body_has_tools_and_asks_for_usage() -> None:
+def test_body_has_tools_and_requests_usage() -> None:
     body = openai_body(ask(model="openai/fake"), "fake", max_tokens_field="max_completion_tokens")
     assert body["max_completion_tokens"] == 8192
     assert "max_tokens" not in body
@@ -32,7 +32,7 @@ def test_the_body_has_tools_and_asks_for_usage() -> None:
     assert body["messages"][0] == {"role": "system", "content": "You are ada."}
 
 
-def test_several_calls_come_in_pieces() -> None:
+def test_several_calls_are_assembled_from_pieces() -> None:
     response = answer(
         {"content": "Two."},
         piece("", index=0, id="a", function={"name": "bash"}),
@@ -64,7 +64,7 @@ def test_services_without_an_index_or_with_objects_are_understood() -> None:
     ("finish", "stop"),
     [("stop", "end_turn"), ("length", "max_tokens"), ("content_filter", "refusal")],
 )
-def test_stop_reasons(finish: str, stop: str) -> None:
+def test_finish_reason_becomes_a_stop_reason(finish: str, stop: str) -> None:
     assert answer({"content": "x"}, finish=finish).stop_reason == stop
 
 
@@ -73,7 +73,7 @@ def test_a_refusal_is_text_and_a_reason() -> None:
     assert (response.text, response.stop_reason) == ("I will not.", "refusal")
 
 
-def test_reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() -> None:
+def test_reasoning_is_sent_back_only_to_its_own_model() -> None:
     response = answer({"reasoning_content": "hm, "}, {"reasoning_content": "yes"}, {"content": "x"})
     assert response.text == "x"
     mine = openai_body(ask(response.turn(), model="openai/fake"), "fake")

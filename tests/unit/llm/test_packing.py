@@ -10,7 +10,7 @@ from agiraph.tools.toolbox import Toolbox
 TURNS = [UserTurn(content="a"), UserTurn(content="b")]
 
 
-def test_turns_are_packed_once_and_anew_from_where_they_differ() -> None:
+def test_turns_are_packed_once_up_to_their_first_difference() -> None:
     packer = Packer()
     first = packer.pack(TURNS)
     assert packer.pack([*TURNS, UserTurn(content="c")])[:2] == first
@@ -39,12 +39,12 @@ def test_no_more_is_kept_than_its_bound_allows() -> None:
 
 
 @pytest.mark.parametrize("packed", [b"", b"[]", b"{", b'{"role": "nobody"}'])
-def test_what_is_no_turn_is_refused(packed: bytes) -> None:
+def test_invalid_turn_is_refused(packed: bytes) -> None:
     with pytest.raises(ValidationError):
         Unpacker().unpack([packed])
 
 
 @pytest.mark.parametrize("packed", [b"{}", b'[{"name": 1}]', b"[1]"])
-def test_what_are_no_tools_is_refused(packed: bytes) -> None:
+def test_invalid_tools_are_refused(packed: bytes) -> None:
     with pytest.raises(ValidationError):
         Unpacker().unpack_tools(packed)

@@ -25,7 +25,7 @@ def pool(table: Path) -> ProviderPool:
     return ProviderPool(load_config(), load_presets(table), {}, {}, table)
 
 
-async def test_a_provider_that_is_added_can_be_called_and_one_that_differs_is_connected_anew(
+async def test_added_provider_can_be_called_and_a_changed_one_is_reconnected(
     tmp_path: Path,
 ) -> None:
     table = tmp_path / "providers.yaml"
@@ -48,7 +48,7 @@ async def test_a_provider_that_is_added_can_be_called_and_one_that_differs_is_co
         services.check("mine/m")
 
 
-def test_of_a_table_that_cannot_be_read_what_was_known_stays(tmp_path: Path) -> None:
+def test_unreadable_provider_table_keeps_the_known_providers(tmp_path: Path) -> None:
     table = tmp_path / "providers.yaml"
     write(table, mine=9)
     services = pool(table)

@@ -78,7 +78,7 @@ GO = UserTurn(content="Go, node n-aaa111 waits since 08:40:55 in /tmp/one/scratc
 GO_NOW = UserTurn(content="Go, node n-bbb222 waits since 19:01:02 in /home/me/scratch/x.md")
 
 
-def test_an_answer_comes_in_the_names_of_this_run(tmp_path: Path) -> None:
+def test_replayed_answer_uses_the_names_of_this_run(tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
     file.write_text(tape((asked(GO), said("n-aaa111 it is", node_id="n-aaa111", model="o/y"))))
     now = asked(GO_NOW, entity="shop-222222/coordinator", run="20270101-000000-def456")
@@ -88,7 +88,7 @@ def test_an_answer_comes_in_the_names_of_this_run(tmp_path: Path) -> None:
     assert (response.usage.input_tokens, response.usage.cost_usd) == (7, None)
 
 
-def test_a_conversation_goes_on_call_by_call_and_a_call_asked_again_is_the_same(
+def test_replay_continues_call_by_call_and_repeats_a_repeated_call(
     tmp_path: Path,
 ) -> None:
     first = said("one", node_id="n-aaa111")
@@ -103,7 +103,7 @@ def test_a_conversation_goes_on_call_by_call_and_a_call_asked_again_is_the_same(
     assert [r.text for r in play(file, now, now, later, later)] == ["one", "one", "two", "two"]
 
 
-def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> None:
+def test_divergence_names_its_call_and_the_difference(tmp_path: Path) -> None:
     first = said("one")
     second = asked(GO, first.turn(), ToolTurn(call_id="c1", name="bash", content="5 files"))
     file = tmp_path / "r.jsonl"
@@ -121,7 +121,7 @@ def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> 
         play(file, asked(GO), second, third)
 
 
-def test_what_the_team_says_may_come_at_another_time_and_in_another_order(tmp_path: Path) -> None:
+def test_team_messages_may_arrive_at_other_times_and_in_another_order(tmp_path: Path) -> None:
     board = [
         '{"node_id": "n-aaa111", "status": "running"},\n{"node_id": "n-aaa222", "status": "done"}',
         '{"node_id": "n-bbb222", "status": "done"},\n{"node_id": "n-bbb111", "status": "running"}',
@@ -148,7 +148,7 @@ def test_what_the_team_says_may_come_at_another_time_and_in_another_order(tmp_pa
         play(file, other)
 
 
-def test_notes_of_earlier_work_are_those_of_the_moment(tmp_path: Path) -> None:
+def test_notes_of_earlier_work_may_differ_from_the_recording(tmp_path: Path) -> None:
     note = KnowledgeNote(
         id="c-1", kind="mistake", title="It broke", text="First.\n\n# Then", why=""
     )
@@ -180,7 +180,7 @@ def test_the_agent_may_have_another_name(tmp_path: Path) -> None:
     assert one.text == "one"
 
 
-def test_once_it_diverged_no_entity_goes_on(tmp_path: Path) -> None:
+def test_divergence_ends_the_replay_of_every_entity(tmp_path: Path) -> None:
     ada = asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
     file = tmp_path / "r.jsonl"
     file.write_text(tape((asked(GO), said("one")), (ada, said("two"))))
@@ -199,7 +199,7 @@ def test_once_it_diverged_no_entity_goes_on(tmp_path: Path) -> None:
     assert second == first
 
 
-def test_two_of_one_name_are_told_apart_by_what_they_are_asked(tmp_path: Path) -> None:
+def test_entities_of_one_name_are_matched_by_their_requests(tmp_path: Path) -> None:
     ada = [asked(UserTurn(content=t), entity=f"s-1/ada-{n}") for t, n in (("a", 111111), ("b", 2))]
     ada[1] = ada[1].model_copy(update={"entity": "s-1/ada-222222"})
     file = tmp_path / "r.jsonl"
@@ -208,7 +208,7 @@ def test_two_of_one_name_are_told_apart_by_what_they_are_asked(tmp_path: Path) -
     assert [r.text for r in play(file, now[0], now[1])] == ["for a", "for b"]
 
 
-def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
+def test_answers_follow_the_order_of_the_recording(tmp_path: Path) -> None:
     lead, ada = asked(GO), asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
     file = tmp_path / "r.jsonl"
     file.write_text(tape((lead, said("first")), (ada, said("second"))))
@@ -228,7 +228,7 @@ def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
     assert asyncio.run(main()) == ["first", "second"]
 
 
-def test_an_answer_waits_for_the_calls_that_were_asked_before_it(tmp_path: Path) -> None:
+def test_answer_waits_for_calls_that_were_recorded_before_it(tmp_path: Path) -> None:
     lead, ada = asked(GO), asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
     scribe, file = RecordingWriter(), tmp_path / "r.jsonl"
     lines = [
@@ -250,14 +250,14 @@ def test_an_answer_waits_for_the_calls_that_were_asked_before_it(tmp_path: Path)
     assert not asyncio.run(main()), "what ada does before is done when she asks"
 
 
-def test_a_key_never_stands_in_a_recording(tmp_path: Path) -> None:
+def test_recording_contains_no_key(tmp_path: Path) -> None:
     told = UserTurn(content=f"The result: {KEY} and hunter-two-secret")
     text = tape((asked(told), said(KEY)), secrets=("hunter-two-secret",))
     assert KEY not in text
     assert "hunter-two-secret" not in text
 
 
-def test_a_torn_line_is_passed_over_and_nothing_else_is_a_recording(tmp_path: Path) -> None:
+def test_torn_line_is_skipped_and_another_file_is_not_a_recording(tmp_path: Path) -> None:
     whole = tape((asked(GO), said("one")))
     torn = whole[: len(whole) // 2] + "\n"
     assert len(read_recording([torn, whole], "r")) == 1
@@ -276,7 +276,7 @@ def test_a_numbered_name_is_the_same_name() -> None:
 
 
 @given(st.text(max_size=200))
-def test_masking_is_steady_and_renaming_with_nothing_changes_nothing(text: str) -> None:
+def test_masking_is_idempotent_and_an_empty_renaming_changes_nothing(text: str) -> None:
     assert masked(masked(text)) == masked(text)
     assert renamed(text, {}) == text
     assert all(name in text for name in names_in(text))
@@ -294,7 +294,7 @@ def test_masking_is_steady_and_renaming_with_nothing_changes_nothing(text: str) 
         ("1763800000.25", "1800000000"),
     ],
 )
-def test_what_differs_from_run_to_run_is_alike(one: str, other: str) -> None:
+def test_values_that_differ_between_runs_are_masked(one: str, other: str) -> None:
     assert masked(one) == masked(other)
 
 
@@ -302,5 +302,5 @@ def test_what_differs_from_run_to_run_is_alike(one: str, other: str) -> None:
     ("one", "other"),
     [("5 files", "6 files"), ("/tmp/a/x.md", "/tmp/a/y.md"), ("decade", "facade"), ("a", "b")],
 )
-def test_what_matters_is_not(one: str, other: str) -> None:
+def test_other_values_are_not_masked(one: str, other: str) -> None:
     assert masked(one) != masked(other)

@@ -19,7 +19,7 @@ def request(
     )
 
 
-def test_a_head_is_made_once_for_requests_that_begin_alike() -> None:
+def test_head_is_built_once_for_requests_with_the_same_beginning() -> None:
     memo = RequestBodyCache()
     made: list[str] = []
 

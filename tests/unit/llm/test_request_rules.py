@@ -259,7 +259,7 @@ HARMLESS: list[tuple[str, JsonObject]] = [
 
 
 @pytest.mark.parametrize(("api", "more"), HARMLESS)
-def test_other_parameters_are_forwarded_as_they_are(api: str, more: JsonObject) -> None:
+def test_other_parameters_are_forwarded_unchanged(api: str, more: JsonObject) -> None:
     given = {name: value for name, value in more.items() if value is not None}
     assert checked(api, **more) == ASKED[api] | given
 
@@ -296,7 +296,7 @@ def with_limit(limit: JsonObject, value: Any) -> JsonObject:
 @pytest.mark.parametrize(
     ("api", "limit"), [(api, limit) for api, limits in LIMITS.items() for limit in limits]
 )
-def test_a_limit_that_is_no_whole_number_of_tokens_is_refused(
+def test_limit_that_is_not_a_whole_number_is_refused(
     api: str, limit: JsonObject, value: Any
 ) -> None:
     with pytest.raises(InvalidInput, match="is no limit"):
@@ -304,7 +304,7 @@ def test_a_limit_that_is_no_whole_number_of_tokens_is_refused(
 
 
 @pytest.mark.parametrize("api", FORMATS)
-def test_of_several_limits_one_is_sent(api: str) -> None:
+def test_only_one_limit_is_sent(api: str) -> None:
     asked: JsonObject = {}
     for limit in LIMITS[api][: 4 if api == "openai" else 2 if api == "anthropic" else 1]:
         asked |= with_limit(limit, 60_000)
@@ -372,7 +372,7 @@ TOOLS: list[tuple[str, Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("api", "own", "of_service", "name"), TOOLS)
-def test_a_tool_that_the_service_runs_is_not_sent_unless_the_settings_allow_it(
+def test_tool_run_by_the_service_is_sent_only_if_the_settings_allow_it(
     api: str, own: Any, of_service: Any, name: str
 ) -> None:
     assert checked(api, tools=[own])["tools"] == [own]
@@ -395,7 +395,7 @@ def test_tools_in_other_places_are_found() -> None:
     assert checked("google", tools=both)["tools"] == [{"functionDeclarations": []}]
 
 
-def test_nothing_is_stored_at_the_service_and_reasoning_comes_back_sealed() -> None:
+def test_service_stores_nothing_and_reasoning_is_encrypted() -> None:
     body = sent("responses", 50, store=True, include=["a"], prompt_cache_retention="24h")
     assert (body["store"], "prompt_cache_retention" in body) == (False, False)
     assert body["include"] == ["a", "reasoning.encrypted_content"]
@@ -539,7 +539,7 @@ def test_item_that_may_cost_more_is_refused_by_its_name(
         checked(api, **more)
 
 
-def test_items_of_a_conversation_are_forwarded_as_they_are() -> None:
+def test_items_of_a_conversation_are_forwarded_unchanged() -> None:
     picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "low"}
     items: list[JsonObject] = [
         USER,
@@ -587,7 +587,7 @@ def test_betas_that_change_the_price_are_not_forwarded() -> None:
         "x" * 200,
     ],
 )
-def test_a_beta_that_is_no_name_is_refused(betas: str) -> None:
+def test_invalid_beta_name_is_refused(betas: str) -> None:
     with pytest.raises(InvalidInput, match="anthropic-beta"):
         format_headers({"anthropic-beta": betas})
     with pytest.raises(InvalidInput, match="anthropic-version"):
@@ -727,7 +727,7 @@ LITERAL: list[tuple[str, JsonObject]] = [
 
 
 @pytest.mark.parametrize(("api", "more"), LITERAL)
-def test_what_a_model_reads_as_text_may_have_any_names(api: str, more: JsonObject) -> None:
+def test_names_in_model_text_are_unrestricted(api: str, more: JsonObject) -> None:
     assert checked(api, **more) == ASKED[api] | more
 
 
@@ -754,7 +754,7 @@ def test_items_that_a_service_may_have_stored_are_sent_without_their_id() -> Non
         "data:image/png,\u00e9", "data:image/png;base64,aGk=\n", "DATA:AUDIO/MP3,x",
     ],
 )  # fmt: skip
-def test_a_data_url_is_judged_by_the_type_that_it_parses_to(url: str) -> None:
+def test_data_url_is_checked_by_its_parsed_type(url: str) -> None:
     is_picture = url == "data:image/png,audio/mp3"
     body = parts({"type": "image_url", "image_url": {"url": url}})
     if is_picture:
@@ -863,7 +863,7 @@ def pictures(api: str, data: str) -> JsonObject:
 
 
 @pytest.mark.parametrize("api", FORMATS)
-def test_pictures_and_documents_are_sized_by_what_they_can_cost(api: str) -> None:
+def test_pictures_and_documents_are_sized_by_their_highest_cost(api: str) -> None:
     found = sorted(FORMATS[api].rules.attachments(pictures(api, DATA)), key=lambda a: a.is_picture)
     assert [one.is_picture for one in found] == [False, True]
     assert all(0 <= one.encoded - len(DATA) < 50 for one in found)
@@ -955,7 +955,7 @@ def names_in(cell: str) -> set[str]:
     ("anthropic", "Messages"), ("openai", "Chat Completions"), ("responses", "Responses"),
     ("google", "Gemini"),
 ])  # fmt: skip
-def test_the_documentation_lists_what_is_forwarded(api: str, row: str) -> None:
+def test_documentation_lists_the_forwarded_parameters(api: str, row: str) -> None:
     [line] = re.findall(rf"^\| {row} \|(.*)\|$", PAGE.read_text(), re.MULTILINE)
     forwarded, with_values, left_out = map(names_in, line.split("|"))
     rules = FORMATS[api].rules

@@ -40,7 +40,7 @@ def sent_back(response: ModelResponse, model: str = MODEL) -> list[JsonObject]:
     return items[1:]
 
 
-def test_nothing_is_stored_and_reasoning_is_asked_for_sealed() -> None:
+def test_responses_are_not_stored_and_encrypted_reasoning_is_requested() -> None:
     body = responses_body(ask(model=MODEL), "fake", effort="high", max_output=9)
     assert (body["store"], body["stream"]) == (False, True)
     assert body["include"] == ["reasoning.encrypted_content"]
@@ -53,7 +53,7 @@ def test_nothing_is_stored_and_reasoning_is_asked_for_sealed() -> None:
     assert not {"include", "prompt_cache_key", "reasoning"} & plain.keys()
 
 
-def test_reasoning_goes_back_sealed_where_it_stood() -> None:
+def test_encrypted_reasoning_is_sent_back_at_its_place() -> None:
     items = (REASONING, message("First.", phase="commentary"), function("bash", '{"a": 1}'))
     response = answer(*items)
     assert response.text == "First."
@@ -66,26 +66,26 @@ def test_reasoning_goes_back_sealed_where_it_stood() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_sealed_goes_to_no_other_model() -> None:
+def test_encrypted_reasoning_is_not_sent_to_another_model() -> None:
     response = answer(REASONING, message("x"))
     types = [item["type"] for item in sent_back(response, "openai-responses/other")]
     assert types == ["message"]
 
 
-def test_reasoning_that_came_to_nothing_is_left_out() -> None:
+def test_reasoning_without_an_answer_is_omitted() -> None:
     response = answer(REASONING, incomplete_details={"reason": "max_output_tokens"})
     assert (response.text, response.stop_reason) == (None, "max_tokens")
     assert sent_back(response) == []
 
 
-def test_a_turn_that_was_made_shorter_is_told_plainly() -> None:
+def test_shortened_turn_is_sent_as_plain_text() -> None:
     data = answer(REASONING, message("a long story")).provider_data
     short = AssistantTurn(text="a long ...", provider_data=data)
     items = responses_body(ask(UserTurn(content="a"), short, model=MODEL), "fake")["input"]
     assert [item["type"] for item in items] == ["message", "message"]
 
 
-def test_usage_and_stop_reasons() -> None:
+def test_usage_and_stop_reasons_are_read() -> None:
     usage = {"input_tokens": 9, "output_tokens": 2}
     details = {"cached_tokens": 5, "cache_write_tokens": 3}
     response = answer(message("x"), usage=usage | {"input_tokens_details": details})

@@ -68,7 +68,7 @@ roles:
 """
 
 
-def test_steps_follow_each_other_and_see_what_came_before(tmp_path: Path) -> None:
+def test_steps_run_in_order_and_see_earlier_results(tmp_path: Path) -> None:
     play = Play(tmp_path, TWO_STEPS)
     first = play.step("earth")
     assert (first.text, said(first)) == (
@@ -95,7 +95,7 @@ def test_two_entities_never_share_a_call_id(tmp_path: Path) -> None:
     assert other.tool_calls[0].id != play.ask().tool_calls[0].id
 
 
-def test_an_answer_that_was_cut_off_is_given_again(tmp_path: Path) -> None:
+def test_interrupted_answer_is_repeated(tmp_path: Path) -> None:
     play = Play(tmp_path, TWO_STEPS)
     play.turns.append(AssistantTurn(text="I beg", interrupted=True))
     assert play.ask().tool_calls[0].name == "bash"
@@ -122,7 +122,7 @@ roles:
 """
 
 
-def test_a_step_is_repeated_until_its_condition_holds(tmp_path: Path) -> None:
+def test_step_is_repeated_until_its_condition_is_true(tmp_path: Path) -> None:
     play = Play(tmp_path, LOOP)
     assert play.step('{"left": 1}').tool_calls[0].name == "wait"
     assert play.step('{"left": 0}').tool_calls[0].name == "wait"
@@ -159,7 +159,7 @@ roles:
 """
 
 
-def test_calls_for_each_item_and_steps_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+def test_step_makes_a_call_per_item_and_unsuitable_steps_are_skipped(tmp_path: Path) -> None:
     play = Play(tmp_path, CHOICES)
     assert [call.arguments for call in play.step().tool_calls] == [{"name": "ada"}, {"name": "ben"}]
     assert said(play.step()) == [
@@ -188,7 +188,7 @@ roles:
 GIVEN = "# Assignment: {}\n\nDig.\n\n## References\n\n- up: nodes/up-w-1/published\n- a: b\n"
 
 
-def test_a_worker_begins_anew_at_its_last_assignment(tmp_path: Path) -> None:
+def test_script_of_a_worker_restarts_at_its_last_assignment(tmp_path: Path) -> None:
     play = Play(tmp_path, WORKERS, ADA)
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     assert said(play.step()) == [("bash", {"command": "dig garden"})]
@@ -204,7 +204,7 @@ def test_an_unknown_role_plays_any_worker(tmp_path: Path) -> None:
     assert "script ends" in (play.step().text or "")
 
 
-def test_a_human_is_answered_once_and_the_work_goes_on(tmp_path: Path) -> None:
+def test_message_of_the_human_is_answered_once_and_the_script_continues(tmp_path: Path) -> None:
     play = Play(tmp_path, WORKERS, ADA)
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     play.step()
@@ -216,7 +216,7 @@ def test_a_human_is_answered_once_and_the_work_goes_on(tmp_path: Path) -> None:
     assert play.step().tool_calls[0].name == "publish"
 
 
-def test_a_human_who_is_read_by_a_tool_is_answered_too(tmp_path: Path) -> None:
+def test_message_of_the_human_read_by_a_tool_is_answered(tmp_path: Path) -> None:
     play = Play(tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA)
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     play.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
@@ -226,7 +226,7 @@ def test_a_human_who_is_read_by_a_tool_is_answered_too(tmp_path: Path) -> None:
     assert play.step().tool_calls[0].name == "publish"
 
 
-def test_what_is_told_is_never_a_template(tmp_path: Path) -> None:
+def test_result_text_is_not_expanded_as_a_template(tmp_path: Path) -> None:
     play = Play(tmp_path, TWO_STEPS)
     play.step("{{ 7 * 7 }}")
     assert play.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"

@@ -61,13 +61,13 @@ def test_the_sample_is_reported_with_its_facts(tmp_path: Path) -> None:
     assert state_of(SAMPLE) == before
 
 
-def test_without_an_input_folder_nothing_is_surveyed(tmp_path: Path) -> None:
+def test_survey_without_an_input_folder_reports_that(tmp_path: Path) -> None:
     report = survey(tmp_path, None)[1]
     assert "no folder is named" in report
     assert "files" not in report.partition("## In short")[0]
 
 
-def test_four_workers_share_the_work_and_tell_each_other_what_they_saw(tmp_path: Path) -> None:
+def test_four_workers_share_the_survey_and_exchange_findings(tmp_path: Path) -> None:
     team, _ = survey(tmp_path, SAMPLE)
     assert [node.worker for node in team.nodes.values()] == ["ada", "ben", "cleo", "dora"]
     assert {(sender, to) for sender, to, _ in team.sent} == {
@@ -82,7 +82,7 @@ def test_four_workers_share_the_work_and_tell_each_other_what_they_saw(tmp_path:
     assert "## Stage 2" in team.run.plan.read_text()
 
 
-def test_what_a_colleague_told_is_published_too(tmp_path: Path) -> None:
+def test_message_of_a_colleague_is_published(tmp_path: Path) -> None:
     team = ScriptTeam(tmp_path / "home", SAMPLE)
     team.letters["ben"] = "[Message from ada]: two of the tables are the same"
     asyncio.run(team.play("Survey"))
@@ -90,7 +90,7 @@ def test_what_a_colleague_told_is_published_too(tmp_path: Path) -> None:
     assert "- ada: two of the tables are the same\n" in told.read_text()
 
 
-def test_the_human_is_answered_and_the_survey_goes_on(tmp_path: Path) -> None:
+def test_survey_answers_the_human_and_continues(tmp_path: Path) -> None:
     team, report = survey(tmp_path, SAMPLE, told="How is it going?")
     answers = [content for _, to, content in team.sent if to == "human"]
     assert len(answers) == 1
@@ -106,14 +106,14 @@ def test_an_empty_folder_is_reported_as_empty(tmp_path: Path) -> None:
     assert "I counted 0 files myself; the surveyors found as many" in report
 
 
-def test_one_file_is_enough(tmp_path: Path) -> None:
+def test_single_file_is_surveyed(tmp_path: Path) -> None:
     _, report = survey(tmp_path, make(tmp_path / "in", {"only.txt": "three little words"}))
     assert "1 file, 0 folders" in report
     assert "`only.txt`: 1 line, 3 words" in report
     assert "no two files are the same" in report
 
 
-def test_a_folder_that_is_gone_ends_in_a_report_that_says_so(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     _, report = survey(tmp_path, tmp_path / "gone")
     assert "# Survey of gone" in report
     assert "the folder cannot be opened" in report
@@ -144,7 +144,7 @@ def test_tables_with_quotes_other_separators_and_line_breaks_are_counted_right(
         assert fact in report, fact
 
 
-def test_odd_names_break_nothing(tmp_path: Path) -> None:
+def test_unusual_file_names_are_surveyed_safely(tmp_path: Path) -> None:
     folder = make(
         tmp_path / "in",
         {
@@ -175,7 +175,7 @@ def test_odd_names_break_nothing(tmp_path: Path) -> None:
     assert "human" not in {to for _, to, _ in team.sent}
 
 
-def test_what_is_not_what_it_is_called_is_told(tmp_path: Path) -> None:
+def test_files_of_another_type_than_their_name_are_reported(tmp_path: Path) -> None:
     folder = make(
         tmp_path / "in",
         {
@@ -208,7 +208,7 @@ def test_what_is_not_what_it_is_called_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     folder = make(tmp_path / "in", {"secret.csv": "a,b\n", "shut/x.txt": "x", "open.txt": "words"})
     (folder / "secret.csv").chmod(0)
     (folder / "shut").chmod(0)

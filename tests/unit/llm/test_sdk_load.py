@@ -48,9 +48,7 @@ print("choices" in ChatCompletion.model_fields)
 
 
 @pytest.mark.parametrize(("name", "more"), [("anthropic", ANTHROPIC), ("openai", OPENAI)])
-def test_an_sdk_is_imported_in_part_tells_all_errors_and_can_be_used_whole_afterwards(
-    name: str, more: str
-) -> None:
+def test_partially_imported_sdk_has_all_errors_and_is_complete_later(name: str, more: str) -> None:
     program = LOOK.format(name=name, more=more)
     got = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False

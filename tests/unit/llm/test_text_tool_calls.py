@@ -64,7 +64,7 @@ def read(text: str) -> list[tuple[str, Any, str | None]]:
 
 
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
-def test_what_can_be_only_one_thing_is_read(text: str) -> None:
+def test_unambiguous_call_is_read(text: str) -> None:
     assert read(text) == [LS]
     assert read(f"I look first.\n{text}") == [LS]
 
@@ -94,7 +94,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
-def test_what_would_have_to_be_guessed_is_never_run(text: str) -> None:
+def test_ambiguous_call_is_never_run(text: str) -> None:
     calls = read_calls(text, TOOLS).calls
     assert calls
     assert all(call.malformed and not call.arguments for call in calls)
@@ -118,7 +118,7 @@ def test_json_that_may_be_something_else_is_text(text: str) -> None:
     assert read(text) == []
 
 
-def test_several_calls_of_one_answer_come_in_order() -> None:
+def test_several_calls_of_one_answer_are_read_in_order() -> None:
     text = (
         '<tool_call>{"name": "bash", "arguments": {"command": "a"}}\n'
         '<tool_call>{"name": "bash", "arguments": {"command": "b"}}</tool_call>\n'
@@ -139,7 +139,7 @@ def test_parameters_have_the_types_of_their_tool() -> None:
     ]
 
 
-def test_a_call_that_could_not_be_read_is_told_with_what_was_wrong_and_how_it_should_be() -> None:
+def test_unreadable_call_is_returned_with_the_error_and_the_right_form() -> None:
     call = ToolCall(id="c1", name="bash", malformed='{"name": "bash", "arguments": {"command": "l')
     result = ToolTurn(call_id="c1", name="bash", content="not a JSON object", is_error=True)
     told = as_text(ask(AssistantTurn(tool_calls=(call,)), result)).turns[1]
@@ -163,13 +163,13 @@ ARGUMENTS = st.dictionaries(st.text(max_size=6), VALUES, max_size=3)
 
 
 @given(VALUES)
-def test_json_means_what_it_means(value: Any) -> None:
+def test_json_is_parsed_exactly(value: Any) -> None:
     assert read_whole(json.dumps(value)) == value
     assert read_whole(json.dumps(value, ensure_ascii=False, indent=2)) == value
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), VALUES))
-def test_what_python_writes_means_the_same(value: dict[str, Any]) -> None:
+def test_python_repr_is_parsed_like_json(value: dict[str, Any]) -> None:
     try:
         found = read_whole(repr(value))
     except UnreadableJson:
@@ -193,7 +193,7 @@ def test_a_call_that_is_cut_off_anywhere_is_not_run(
 
 
 @given(st.text(max_size=60), st.sampled_from(["<tool_call>", "<function=bash>", "```json\n", ""]))
-def test_any_text_can_be_looked_at(text: str, opener: str) -> None:
+def test_any_text_is_read_without_an_exception(text: str, opener: str) -> None:
     written = read_calls(opener + text, TOOLS)
     for call in written.calls:
         assert call.malformed is None or not call.arguments

@@ -29,7 +29,7 @@ def read(text: str, stop: StopReason = "end_turn") -> ModelResponse:
     return from_text(ModelResponse(text=text, stop_reason=stop), ask())
 
 
-def test_tools_calls_and_results_are_told_in_words() -> None:
+def test_tools_calls_and_results_are_rendered_as_text() -> None:
     call = ToolCall(id="c1", name="bash", arguments={"command": "ls"})
     turns = (
         UserTurn(content="Begin."),
@@ -46,7 +46,7 @@ def test_tools_calls_and_results_are_told_in_words() -> None:
     assert told.turns[2] == UserTurn(content="[Result of bash]\na b")
 
 
-def test_without_tools_nothing_is_said_of_them() -> None:
+def test_prompt_without_tools_does_not_mention_them() -> None:
     assert as_text(ask(tools=())).system == "You are ada."
 
 
@@ -63,7 +63,7 @@ def test_calls_are_read_and_taken_out_of_the_text() -> None:
     assert response.stop_reason == "tool_use"
 
 
-def test_a_tag_without_its_end_still_counts() -> None:
+def test_tag_without_an_end_is_read_as_a_call() -> None:
     response = read('<tool_call>{"name": "wait", "arguments": {}}', stop="max_tokens")
     assert response.tool_calls[0].name == "wait"
     assert response.stop_reason == "max_tokens"
@@ -71,7 +71,7 @@ def test_a_tag_without_its_end_still_counts() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "<", "<tool", "_call>", "{}", "</tool_call>", "b"])))
-def test_speech_streams_up_to_the_first_tag_and_no_further(pieces: list[str]) -> None:
+def test_text_is_streamed_up_to_the_first_tag(pieces: list[str]) -> None:
     heard: list[str] = []
     filtered = StreamFilter(heard.append)
     for piece in pieces:

@@ -54,7 +54,7 @@ def test_a_text_has_at_most_one_token_per_byte() -> None:
     st.booleans(),
     st.integers(0, 10**6),
 )
-def test_what_is_billed_is_what_the_bytes_allow(
+def test_billed_tokens_are_limited_by_the_bytes(
     asked: int, said: int, read: int, written: int, size: int, is_complete: bool, unseen: int
 ) -> None:
     counted = Usage(

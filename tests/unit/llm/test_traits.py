@@ -43,7 +43,7 @@ def test_reasoning_models_of_openai_are_asked_by_responses() -> None:
     }
 
 
-def test_ones_own_models_are_laid_over_those_of_a_service(tmp_path: Path) -> None:
+def test_own_models_are_merged_over_those_of_a_service(tmp_path: Path) -> None:
     own = tmp_path / "providers.yaml"
     own.write_text("openai: {models: {gpt-5*: {api: openai}}}\n")
     preset = load_presets(own)["openai"]
@@ -54,7 +54,7 @@ def test_ones_own_models_are_laid_over_those_of_a_service(tmp_path: Path) -> Non
         load_presets(own)
 
 
-def test_a_url_of_ones_own_needs_no_file_and_no_key() -> None:
+def test_own_url_needs_no_file_and_no_key() -> None:
     preset = load_presets()["compatible"]
     assert why_unusable(preset, {}) == "COMPATIBLE_BASE_URL is not set"
     environ = {"COMPATIBLE_BASE_URL": "http://10.0.0.1/v1"}
@@ -64,7 +64,7 @@ def test_a_url_of_ones_own_needs_no_file_and_no_key() -> None:
     assert rows["google"]["reason"] == "GOOGLE_API_KEY or GEMINI_API_KEY is not set"
 
 
-def test_a_schema_is_told_natively_in_each_format() -> None:
+def test_response_schema_is_sent_natively_in_each_format() -> None:
     asked = ask(response_schema=SCHEMA)
     assert anthropic_body(asked, "m")["output_config"]["format"]["schema"] == SCHEMA
     chat = openai_body(asked, "m")["response_format"]["json_schema"]
@@ -75,7 +75,7 @@ def test_a_schema_is_told_natively_in_each_format() -> None:
     assert openai_body(loose, "m")["response_format"]["json_schema"]["strict"] is False
 
 
-def test_effort_is_asked_for_in_each_formats_words() -> None:
+def test_effort_is_sent_in_the_parameter_of_each_format() -> None:
     asked = ask(temperature=0.2)
     anthropic = anthropic_body(asked, "m", effort="high")
     assert anthropic["thinking"] == {"type": "adaptive"}
@@ -85,7 +85,7 @@ def test_effort_is_asked_for_in_each_formats_words() -> None:
     assert responses_body(asked, "m", effort="high")["reasoning"] == {"effort": "high"}
 
 
-def test_marks_stand_on_the_stable_beginning_and_on_the_last_turn() -> None:
+def test_cache_marks_are_on_the_stable_beginning_and_the_last_turn() -> None:
     call = AssistantTurn(text="x", tool_calls=(ToolCall(id="c1", name="bash"),))
     asked = ask(UserTurn(content="a"), call, ToolTurn(call_id="c1", name="bash", content="out"))
     marked = openai_body(asked, "m", cache="marks")["messages"]
@@ -96,7 +96,7 @@ def test_marks_stand_on_the_stable_beginning_and_on_the_last_turn() -> None:
     assert "cache_control" not in repr(anthropic_body(asked, "m", cache="none"))
 
 
-def test_extra_stands_in_the_request_and_null_takes_out() -> None:
+def test_extra_fields_are_added_and_null_removes_a_field() -> None:
     extra = {"reasoning_split": True, "stream_options": None, "max_tokens": 7}
     body = openai_body(ask(), "m", extra=extra)
     assert body["reasoning_split"] is True
@@ -104,7 +104,7 @@ def test_extra_stands_in_the_request_and_null_takes_out() -> None:
     assert body["max_tokens"] == 7
 
 
-def test_reasoning_details_are_put_together_and_go_back_as_they_came() -> None:
+def test_reasoning_details_are_assembled_and_sent_back_unchanged() -> None:
     response = answer(
         {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "The user "}]},
         {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "wants "}]},
@@ -129,13 +129,13 @@ def test_a_service_that_sends_all_of_its_thoughts_each_time_is_understood() -> N
     assert data["details"][0]["text"] == said
 
 
-def test_the_field_of_reasoning_goes_back_by_its_own_name() -> None:
+def test_reasoning_field_is_sent_back_under_its_own_name() -> None:
     response = answer({"reasoning": "hm"}, {"content": "x"})
     body = openai_body(ask(response.turn(), model="openai/fake"), "fake")
     assert body["messages"][1]["reasoning"] == "hm"
 
 
-def test_reasoning_that_is_dropped_never_goes_back() -> None:
+def test_dropped_reasoning_is_never_sent_back() -> None:
     response = answer({"reasoning_content": "hm"}, {"content": "x"})
     asked = ask(response.turn(), model="openai/fake")
     assert "hm" not in repr(openai_body(asked, "fake", reasoning="dropped"))

@@ -64,7 +64,7 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
 
 @pytest.mark.parametrize("api", FAKES)
 @given(turns=conversations())
-def test_a_service_accepts_every_conversation(api: str, turns: tuple[Turn, ...]) -> None:
+def test_encoded_conversation_is_accepted_by_the_service(api: str, turns: tuple[Turn, ...]) -> None:
     preset = load_presets()["openai-responses" if api == "responses" else api]
     body = encoded(api, ask(*turns), "fake", preset) | {"model": "fake"}
     sent_id = short_id if api == "openai" else wire_id
@@ -88,7 +88,7 @@ def test_short_ids_are_nine_letters_and_digits_and_stay(call_id: str) -> None:
     assert short_id(short) == short
 
 
-def test_a_message_between_two_results_moves_behind_them() -> None:
+def test_message_between_two_results_moves_behind_them() -> None:
     answer = AssistantTurn(tool_calls=(ToolCall(id="a", name="x"), ToolCall(id="b", name="x")))
     one, two = (ToolTurn(call_id=id, name="x", content=id) for id in "ab")
     word, last = UserTurn(content="by the way"), UserTurn(content="and?")
@@ -105,7 +105,7 @@ ENCODE = FORMATS["anthropic"].encode_request
 
 
 @given(conversations())
-def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -> None:
+def test_cached_beginning_changes_no_request(turns: tuple[Turn, ...]) -> None:
     for name in ("anthropic", "openai", "openai-responses", "google"):
         known, preset = RequestBodyCache(), load_presets()[name]
         encode = FORMATS[preset.of("fake").api].encode_request
@@ -115,7 +115,7 @@ def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -
             assert by_known == encode(request, "fake", preset, RequestBodyCache())
 
 
-def test_a_restarted_conversation_is_not_taken_for_the_old_one() -> None:
+def test_restarted_conversation_does_not_reuse_the_cached_beginning() -> None:
     memo = RequestBodyCache()
     old = long_conversation("old")
     ENCODE(ask(*old), "fake", MARKS, memo)
@@ -124,7 +124,7 @@ def test_a_restarted_conversation_is_not_taken_for_the_old_one() -> None:
     assert body == ENCODE(ask(*new), "fake", MARKS, RequestBodyCache())
 
 
-def test_a_memo_forgets_what_was_not_used_for_long() -> None:
+def test_cache_forgets_unused_beginnings() -> None:
     memo = RequestBodyCache(kept_bytes=3000)
     for number in range(9):
         request = ask(*long_conversation(str(number)), entity=f"a/{number}")
@@ -161,13 +161,13 @@ def test_an_id_that_a_provider_refuses_is_replaced_by_a_digest() -> None:
     assert len(wire_id("x" * 99)) <= 40
 
 
-def test_an_odd_tool_name_is_made_harmless() -> None:
+def test_invalid_tool_name_is_sanitized() -> None:
     assert wire_name("files__read") == "files__read"
     assert wire_name("functions.bash:0") == "functions_bash_0"
     assert wire_name("") == "unknown"
 
 
-def test_arguments_that_are_no_object_are_kept_as_text() -> None:
+def test_arguments_that_are_not_an_object_are_kept_as_text() -> None:
     assert read_arguments('{"a": 1}') == ({"a": 1}, None)
     assert read_arguments("  ") == ({}, None)
     assert read_arguments('{"a": ') == ({}, '{"a": ')
@@ -176,7 +176,7 @@ def test_arguments_that_are_no_object_are_kept_as_text() -> None:
     assert read_call("1", "bash", "oops").malformed == "oops"
 
 
-def test_ids_that_come_again_are_made_new() -> None:
+def test_repeated_call_ids_are_replaced() -> None:
     before = AssistantTurn(tool_calls=(ToolCall(id="call_0", name="bash"),))
     result = ToolTurn(call_id="call_0", name="bash", content="")
     calls = [ToolCall(id=id, name="bash") for id in ("call_0", "", "call_1", "call_1")]

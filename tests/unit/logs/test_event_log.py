@@ -34,7 +34,7 @@ def test_a_page_begins_after_its_cursor_wherever_that_is(tmp_path: Path, after: 
     assert seqs(log, after, 5) == list(range(after + 1, min(after + 6, 703)))
 
 
-def test_a_narrowed_page_tells_how_far_it_looked(tmp_path: Path) -> None:
+def test_filtered_page_reports_how_far_it_searched(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, 1, LOOKED_AT + 10)
     with path.open("ab") as file:
@@ -82,7 +82,7 @@ def test_a_damaged_line_is_not_passed_over_backwards(tmp_path: Path) -> None:
         EventLog(path).pick_before(99, 5)
 
 
-def test_no_log_and_a_cursor_beyond_the_end_give_nothing(tmp_path: Path) -> None:
+def test_missing_log_and_a_cursor_beyond_the_end_give_no_events(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "log")
     assert seqs(log, 0, 5) == []
     write(tmp_path / "log", 1, 3)
@@ -91,7 +91,7 @@ def test_no_log_and_a_cursor_beyond_the_end_give_nothing(tmp_path: Path) -> None
     assert log.last() == 3
 
 
-def test_a_line_counts_when_it_is_whole(tmp_path: Path) -> None:
+def test_line_counts_once_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, 1, 2)
     whole = path.read_bytes()
@@ -113,7 +113,7 @@ def test_log_replaced_by_a_shorter_one_is_read_again(tmp_path: Path) -> None:
     assert seqs(log, 0, 9) == [1, 2, 3, 4]
 
 
-def test_a_damaged_line_is_told_and_not_skipped(tmp_path: Path) -> None:
+def test_damaged_line_is_reported_and_not_skipped(tmp_path: Path) -> None:
     path = tmp_path / "log"
     lines = [
         encode_record({"type": "t", "agent_id": "a-1", "ts": 1.0, "seq": seq}) for seq in (1, 2, 3)
@@ -128,7 +128,7 @@ def test_a_damaged_line_is_told_and_not_skipped(tmp_path: Path) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 90), st.integers(1, 90))))
-def test_what_is_remembered_is_what_stands_there(steps: list[tuple[int, int, int]]) -> None:
+def test_cached_pages_equal_freshly_read_pages(steps: list[tuple[int, int, int]]) -> None:
     with TemporaryDirectory() as folder:
         path, count = Path(folder) / "log", 1
         write(path, 1, 1)
@@ -141,9 +141,7 @@ def test_what_is_remembered_is_what_stands_there(steps: list[tuple[int, int, int
 
 
 @pytest.mark.parametrize("odd", ["link", "folder", "pipe"])
-def test_what_is_no_file_of_ours_counts_as_no_log_until_one_is_there(
-    tmp_path: Path, odd: str
-) -> None:
+def test_irregular_file_counts_as_an_empty_log_until_replaced(tmp_path: Path, odd: str) -> None:
     write(tmp_path / "other", 1, 3)
     path = tmp_path / "log"
     if odd == "link":

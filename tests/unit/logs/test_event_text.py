@@ -93,7 +93,7 @@ def test_each_sentence_uses_declared_fields_and_known_formats(kind: EventType) -
          "moon.rose phase=full size=3 odd=1"),
     ],
 )  # fmt: skip
-def test_an_event_is_a_sentence(told: EventView, who: str, text: str) -> None:
+def test_event_is_rendered_as_a_sentence(told: EventView, who: str, text: str) -> None:
     line = line_of(told)
     assert (line.who, line.text) == (who, text)
 
@@ -114,7 +114,7 @@ def test_any_data_can_be_rendered(kind: EventType, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.name)
-def test_a_sentence_without_data_has_no_template_in_it(kind: EventType) -> None:
+def test_sentence_without_data_shows_no_template(kind: EventType) -> None:
     assert not set("{}[]") & set(event(kind.name).text)
 
 
@@ -125,13 +125,13 @@ def test_the_nodes_that_a_call_waits_for_are_shown_by_name() -> None:
     )
 
 
-def test_a_failed_call_is_for_people_who_watch_a_successful_one_is_not() -> None:
+def test_failed_call_has_a_wider_audience_than_a_successful_one() -> None:
     assert event("tool.result", is_error=True).audience == "entity"
     assert event("tool.result").audience == "log"
     assert event("tool.result", is_error=True).tone == "bad"
 
 
-def test_a_restart_is_news_of_the_team_a_first_start_is_not() -> None:
+def test_restart_is_shown_to_the_team_and_a_first_start_is_not() -> None:
     assert event("child.ready", was_restarted=True).audience == "team"
     assert event("child.ready", incarnation=1).audience == "log"
 

@@ -29,7 +29,7 @@ def _restore_logging():  # type: ignore[no-untyped-def]
         "agt_0123456789abc",
     ],
 )
-def test_keys_are_blotted_out_wherever_they_stand(text: str) -> None:
+def test_keys_are_redacted_anywhere_in_a_text(text: str) -> None:
     assert redact({"a": [f"before {text} after"]}) == {"a": [f"before {BLOT} after"]}
 
 
@@ -52,7 +52,7 @@ def test_fields_named_like_secrets_are_blotted_out() -> None:
     }
 
 
-def test_counts_of_tokens_are_no_secret() -> None:
+def test_token_counts_are_not_redacted() -> None:
     assert redact({"input_tokens": 5, "max_tokens": 6}) == {"input_tokens": 5, "max_tokens": 6}
 
 
@@ -74,7 +74,7 @@ def test_json_logs_are_one_object_a_line_without_secrets() -> None:
     assert "ValueError" in lines[1]["exception"]
 
 
-def test_text_logs_are_for_people() -> None:
+def test_text_log_shows_the_event_and_its_fields() -> None:
     out = io.StringIO()
     set_up_logging("info", "text", out)
     logger().info("hello", child="a/b")

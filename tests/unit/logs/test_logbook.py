@@ -45,7 +45,7 @@ def events(lines: list[dict[str, object]]) -> list[object]:
     return [line["event"] for line in lines]
 
 
-def test_a_line_says_who_writes_and_at_what_and_no_secret(ada: Writer) -> None:
+def test_line_names_its_entity_and_run_and_no_secret(ada: Writer) -> None:
     ada.say("hello", token="hush", model="sk-ant-api03-abcdefgh12345678")
     [line] = read_past([ada.path], LogQuery())
     assert (line["entity"], line["run"]) == ("shop-1f2e3d/ada-77aa88", "r1")
@@ -64,7 +64,7 @@ def test_a_log_never_takes_more_than_its_files(ada: Writer) -> None:
     assert events(lines) == [f"event {number}" for number in range(60 - len(lines), 60)]
 
 
-def test_a_follower_misses_nothing_when_files_turn(ada: Writer) -> None:
+def test_follower_misses_no_line_when_files_rotate(ada: Writer) -> None:
     ada.say("before")
     tail = LogTail(ada.path)
     seen: list[object] = []
@@ -98,13 +98,13 @@ def test_a_follower_of_a_log_that_is_not_there_yet_sees_its_first_line(ada: Writ
         *("a", "ada-7", "sho", "shop-1f2e3d/a"),
     ],
 )
-def test_an_entity_is_found_by_what_people_call_it(ada: Writer, entity: str) -> None:
+def test_entity_is_found_by_its_usual_names(ada: Writer, entity: str) -> None:
     ada.say("here")
     Writer(ada.path.parents[2], "broker").say("there")
     assert logs_of(ada.path.parent, entity) == [ada.path]
 
 
-def test_the_beginning_of_several_names_is_refused_with_them(ada: Writer) -> None:
+def test_ambiguous_prefix_is_refused_with_the_matching_names(ada: Writer) -> None:
     ada.say("here")
     Writer(ada.path.parents[2], "shop-1f2e3d/adam-99bb00").say("there")
     assert len(logs_of(ada.path.parent, "sh")) == 2
@@ -113,15 +113,13 @@ def test_the_beginning_of_several_names_is_refused_with_them(ada: Writer) -> Non
         logs_of(ada.path.parent, "ad")
 
 
-def test_an_unknown_entity_is_told_with_the_known_ones(ada: Writer) -> None:
+def test_unknown_entity_is_refused_with_the_known_ones(ada: Writer) -> None:
     ada.say("here")
     with pytest.raises(InvalidInput, match=r"unknown log 'bob' \(known: shop-1f2e3d/ada-77aa88\)"):
         logs_of(ada.path.parent, "bob")
 
 
-def test_what_is_noted_stands_in_the_file_alone(
-    ada: Writer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_note_is_written_only_to_the_file(ada: Writer, capsys: pytest.CaptureFixture[str]) -> None:
     root, ours = logging.getLogger(), logging.getLogger("agiraph")
     before, levels = root.handlers[:], (root.level, ours.level)
     try:
@@ -142,7 +140,7 @@ def test_an_entity_that_has_logged_nothing_is_known(ada: Writer) -> None:
     assert read_past(logs_of(ada.path.parent, "ada"), LogQuery()) == []
 
 
-def test_the_command_merges_logs_by_time_and_narrows_them(ada: Writer) -> None:
+def test_logs_command_merges_by_time_and_filters(ada: Writer) -> None:
     home = ada.path.parents[2]
     broker = Writer(home, "broker")
     ada.say("one")

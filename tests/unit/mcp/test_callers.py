@@ -142,13 +142,13 @@ async def test_a_grant_by_name_is_for_that_worker_alone(server: Server) -> None:
 
 
 @pytest.mark.parametrize("server", [{"grant": ("spy",)}], indirect=True)
-async def test_a_grant_by_role_is_judged_by_the_board(server: Server) -> None:
+async def test_grant_by_role_uses_the_role_on_the_board(server: Server) -> None:
     assert await server.lists(server.hire("eve", role="spy"))
     assert not await server.lists(server.hire("spy-x", role="clerk"))
 
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
-async def test_a_lent_tool_is_the_only_one_that_can_be_called(server: Server) -> None:
+async def test_worker_with_a_lent_tool_can_call_no_other_tool(server: Server) -> None:
     eve = server.hire("eve", tools=("priv__ask",))
     assert "said" in (await server.call(eve)).content
     assert "'priv__tell' is not granted to eve" in (await server.call(eve, "tell")).content
@@ -166,7 +166,7 @@ async def test_a_tool_of_a_node_ends_with_the_node(server: Server) -> None:
     assert (await server.call(eve)).is_error
 
 
-async def test_a_tool_of_a_server_that_is_not_lent_cannot_be_named(server: Server) -> None:
+async def test_tool_of_a_server_that_lends_nothing_cannot_be_called(server: Server) -> None:
     eve = server.hire("eve", tools=("priv__ask",))
     assert not await server.lists(eve)
     assert (await server.call(eve)).is_error
@@ -185,7 +185,7 @@ async def test_a_run_has_the_servers_of_its_terms(server: Server) -> None:
 
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
-async def test_a_worker_that_may_lead_lists_what_it_may_lend_and_calls_nothing(
+async def test_leading_worker_lists_lendable_tools_and_cannot_call_them(
     server: Server,
 ) -> None:
     boss = server.hire("boss", can_lead=True)
@@ -193,7 +193,7 @@ async def test_a_worker_that_may_lead_lists_what_it_may_lend_and_calls_nothing(
     assert (await server.call(boss)).is_error
 
 
-async def test_a_stranger_is_refused_and_the_home_is_not(server: Server) -> None:
+async def test_caller_outside_the_run_is_refused(server: Server) -> None:
     agent = server.desk.record.id
     for stranger in (f"{agent}/eve-1", "other-2/ada-1", "../x/ada-1"):
         assert isinstance(await server.ask(ListTools(), stranger), RefusedReply)

@@ -51,7 +51,7 @@ def catalog(tools: list[dict[str, Any]], **settings: Any) -> tuple[ServedTool, .
     return make_catalog("db", config, tools, has_resources=True, has_prompts=False)[0]
 
 
-def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
+def test_catalog_does_not_depend_on_the_order_of_the_server() -> None:
     settings = {"only": ("read*", "write*"), "repeatable": ("write_same",)}
     tools = [
         listed("write", destructiveHint=True),
@@ -70,14 +70,14 @@ def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
     assert all(len(tool.description) <= 1024 for tool in found)
 
 
-def test_a_servers_own_tool_keeps_its_name_beside_ours() -> None:
+def test_tool_of_a_server_keeps_its_name_beside_the_built_in_one() -> None:
     assert [(tool.name, tool.tool) for tool in catalog([listed("read_resource")])] == [
         ("db__read_resource", "read_resource"),
         ("db__read_resource_of_server", "@read_resource"),
     ]
 
 
-def test_tools_that_are_left_out_are_named() -> None:
+def test_omitted_tools_are_named_with_the_reason() -> None:
     config = McpServerConfig(command="x", only=("t*",))
     tools = [listed(f"t{number:03}") for number in range(MOST_TOOLS + 1)]
     found, left_out = make_catalog(
@@ -95,7 +95,7 @@ def test_tools_that_are_left_out_are_named() -> None:
     )
 
 
-def test_a_tool_whose_parameters_are_shown_in_part_says_so() -> None:
+def test_tool_with_a_shortened_schema_is_marked() -> None:
     wide = {"properties": {f"p{number}": {"description": "x" * 99} for number in range(999)}}
     [tool] = [one for one in catalog([{**listed("t"), "inputSchema": wide}]) if one.tool == "t"]
     assert tool.description.endswith(PARTIAL)

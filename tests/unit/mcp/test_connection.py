@@ -68,7 +68,7 @@ async def test_a_server_that_never_lists_its_tools_is_unusable_and_closed(
     assert MuteSession.open_sessions == 0
 
 
-async def test_one_that_stops_answering_has_a_problem_and_its_stored_catalog_stays(
+async def test_server_that_stops_answering_has_a_problem_and_keeps_its_catalog(
     mute: McpConnection,
 ) -> None:
     MuteSession.lists = 1

@@ -46,7 +46,7 @@ def test_the_settings_grant_by_name_and_by_role(
     assert names(None, *called) == [f"{s}__{t}" for s in servers for t in ("read", "write")]
 
 
-def test_a_list_of_tools_is_all_that_counts() -> None:
+def test_explicit_tool_list_replaces_the_settings() -> None:
     assert names(("git__read", "bash"), "bob") == ["git__read"]
     assert names(("git__*",), "bob") == ["git__read", "git__write"]
     assert names(("bash",), "ada") == []
@@ -55,7 +55,7 @@ def test_a_list_of_tools_is_all_that_counts() -> None:
     assert names(("nothing__read",), "ada") == []
 
 
-def test_a_list_of_only_served_tools_leaves_all_own_tools() -> None:
+def test_grant_of_only_served_tools_keeps_all_own_tools() -> None:
     assert own_and_served(("git__read",)) == (None, ("git__read",))
     assert own_and_served(("bash", "git__read")) == (("bash",), ("git__read",))
     assert own_and_served(()) == ((), ())
@@ -64,7 +64,7 @@ def test_a_list_of_only_served_tools_leaves_all_own_tools() -> None:
     assert "write_file" not in Toolbox.for_entity("worker", ("bash", "git__read")).names
 
 
-def test_what_cannot_be_given_is_refused_with_what_can() -> None:
+def test_invalid_grant_is_refused_with_the_known_tools() -> None:
     with pytest.raises(InvalidInput, match=r"unknown server of tools 'gitt'.*known: docs, git"):
         check_lent(SERVERS, CATALOGS, ("gitt__read",), "bob")
     with pytest.raises(InvalidInput, match=r"unknown tool 'git__raed', did you mean 'git__read'"):

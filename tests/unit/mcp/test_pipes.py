@@ -43,14 +43,14 @@ def test_bytes_that_are_not_utf_8_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"Starting v1.0 \xff", b"{", b"[" * 100_000])
-def test_a_line_that_is_no_message_is_logged_and_skipped(noise: bytes) -> None:
+def test_line_without_a_message_is_logged_and_skipped(noise: bytes) -> None:
     message, logged = read(noise)
     assert message is None
     assert len(logged) == 1
 
 
 @pytest.mark.parametrize("odd", [b"[1, 2]", b'"text"', b'{"id": 1, "result": {}}'])
-def test_json_that_is_no_message_is_passed_on_as_the_error_that_holds_it(odd: bytes) -> None:
+def test_json_that_is_not_a_message_is_passed_on_as_an_error(odd: bytes) -> None:
     error, logged = read(odd)
     assert isinstance(error, ValueError)
     assert logged == []
@@ -74,13 +74,13 @@ def test_a_message_that_is_damaged_is_an_error_of_its_request() -> None:
     assert "no message of the protocol" in message.error.message
 
 
-def test_the_id_of_something_inside_is_not_taken_for_that_of_the_message() -> None:
+def test_nested_id_is_not_taken_for_the_id_of_the_message() -> None:
     inner = {"jsonrpc": "2.0", "result": {"x": "y" * 9000, "id": 3}}
     assert read(json.dumps(inner).encode(), longest=5000)[0] is None
     assert message_of(Line(b"", 0), print) is None
 
 
-async def test_a_process_is_spoken_to_and_ends_with_the_block(tmp_path: Path) -> None:
+async def test_process_exchanges_messages_and_ends_with_its_context(tmp_path: Path) -> None:
     from mcp.shared.message import SessionMessage
     from mcp.types import JSONRPCRequest
 
@@ -117,7 +117,7 @@ async def test_a_command_that_does_not_exist_is_an_error() -> None:
             pass
 
 
-def test_of_a_list_of_tools_only_the_one_that_is_too_deep_is_left_out() -> None:
+def test_only_the_tool_with_a_too_deep_schema_is_omitted() -> None:
     schema: dict[str, Any] = {}
     for _ in range(400):
         schema = {"type": "object", "properties": {"a": schema}}

@@ -23,7 +23,7 @@ def test_text_is_shown_and_other_content_is_named() -> None:
         assert part in shown
 
 
-def test_structured_content_is_shown_where_there_is_no_text() -> None:
+def test_structured_content_is_shown_if_there_is_no_text() -> None:
     assert result_text({"content": [], "structuredContent": {"total": 5}}) == '{"total": 5}'
     assert result_text({"content": []}) == ""
 

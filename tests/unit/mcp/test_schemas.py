@@ -57,7 +57,7 @@ MENDED: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("said", "shown"), [m[1:] for m in MENDED], ids=[m[0] for m in MENDED])
-def test_the_schema_of_a_parameter_is_mended(said: Any, shown: Any) -> None:
+def test_parameter_schema_is_repaired(said: Any, shown: Any) -> None:
     assert properties(p=said) == ({} if shown is None else {"p": shown})
 
 
@@ -156,6 +156,6 @@ def test_any_value_becomes_an_object_schema_that_can_be_sent(said: Any) -> None:
     assert "$ref" not in found.schema
 
 
-def test_no_schema_of_our_own_tools_is_shown_in_part() -> None:
+def test_schemas_of_built_in_tools_are_complete() -> None:
     for tool in TOOLS:
         assert not parameters_of(tool.params.model_json_schema()).is_partial, tool.name

@@ -69,7 +69,7 @@ def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
         filled_in("tracker", TRACKER, {"TEAM": "blue"})
 
 
-def test_only_what_is_secret_is_redacted() -> None:
+def test_only_secret_values_are_redacted() -> None:
     environ = {"TEAM": "blue-team-of-many", "TRACKER_TOKEN": "t0k3n-of-blue"}
     secrets = secrets_of(TRACKER, environ, {})
     assert secrets == ("t0k3n-of-blue",)
@@ -93,13 +93,13 @@ def test_the_file_of_secrets_must_be_private(tmp_path: Path) -> None:
         read_secrets(file)
 
 
-def test_what_people_are_shown_has_names_and_no_values() -> None:
+def test_shown_settings_have_variable_names_and_no_values() -> None:
     shown = without_secrets({"tracker": {**TRACKER.model_dump(), "env": {"KEY": "literal"}}})
     assert shown["tracker"]["headers"] == {"Authorization": "Bearer ${TRACKER_TOKEN}"}
     assert shown["tracker"]["env"] == {"KEY": "[redacted]"}
 
 
-def test_other_settings_have_another_fingerprint() -> None:
+def test_different_settings_have_different_fingerprints() -> None:
     assert fingerprint(TRACKER) == fingerprint(TRACKER.model_copy())
     assert fingerprint(TRACKER) != fingerprint(McpServerConfig(command="x"))
 
@@ -167,7 +167,7 @@ def test_the_doctor_reports_servers(tmp_path: Path) -> None:
     assert check_servers(context).status == "ok"
 
 
-def test_a_rule_may_be_about_a_servers_tool(tmp_path: Path) -> None:
+def test_approval_rule_may_name_a_tool_of_a_server(tmp_path: Path) -> None:
     file = tmp_path / "approvals.yaml"
     file.write_text("rules:\n  - {tool: files__write_file, action: ask}\n")
     [rule] = read_policy(file, ("bash",)).rules

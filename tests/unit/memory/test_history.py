@@ -39,7 +39,7 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf(tmp_path)
 
 
-def test_every_text_is_kept_with_who_wrote_it(shelf: Shelf) -> None:
+def test_every_version_is_kept_with_its_author(shelf: Shelf) -> None:
     shelf.agent_writes("One.")
     shelf.agent_writes("Two.", append=True)
     shelf.files.edit(NOTE, "Three.", ADA, None)
@@ -54,7 +54,7 @@ def test_every_text_is_kept_with_who_wrote_it(shelf: Shelf) -> None:
     assert not (shelf.home.memory / NOTE).exists()
 
 
-def test_what_a_command_wrote_is_kept_before_it_is_replaced(shelf: Shelf) -> None:
+def test_text_written_by_a_command_is_kept_before_it_is_replaced(shelf: Shelf) -> None:
     shelf.agent_writes("One.")
     (shelf.home.memory / NOTE).write_text("By a command.\n")
     shelf.files.edit(NOTE, "One.", ADA, None)
@@ -65,7 +65,7 @@ def test_what_a_command_wrote_is_kept_before_it_is_replaced(shelf: Shelf) -> Non
     ]
 
 
-def test_a_write_that_is_done_again_adds_no_version(shelf: Shelf) -> None:
+def test_repeated_write_adds_no_version(shelf: Shelf) -> None:
     for _ in range(2):
         shelf.agent_writes("One.", append=True)
         shelf.files.edit("MEMORY.md", "# Main\n", ADA, None)
@@ -82,7 +82,7 @@ def test_only_the_last_versions_are_kept(tmp_path: Path) -> None:
         shelf.history.version(NOTE, 1)
 
 
-def test_an_edit_of_another_text_is_refused_and_names_who_wrote(shelf: Shelf) -> None:
+def test_edit_of_an_outdated_text_is_refused_with_its_author(shelf: Shelf) -> None:
     shelf.agent_writes("One.")
     read = shelf.files.etag(NOTE)
     shelf.agent_writes("Two.")
@@ -105,14 +105,12 @@ def test_a_person_may_replace_a_daily_log(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(("path", "content"), [("MEMORY.md", ""), ("../GOAL.md", "x")])
-def test_what_is_no_memory_file_or_must_stay_is_refused(
-    shelf: Shelf, path: str, content: str
-) -> None:
+def test_invalid_or_required_file_is_refused(shelf: Shelf, path: str, content: str) -> None:
     with pytest.raises(InvalidInput):
         shelf.files.edit(path, content, ADA, None)
 
 
-def test_two_who_write_at_once_lose_nothing(shelf: Shelf) -> None:
+def test_concurrent_writers_lose_nothing(shelf: Shelf) -> None:
     lines = {who: [f"{who} {number}." for number in range(20)] for who in ("One", "Two")}
 
     def write(who: str) -> None:

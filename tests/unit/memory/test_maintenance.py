@@ -21,7 +21,7 @@ def bounds(**values: object) -> MemoryConfig:
     return load_config().memory.model_copy(update=values)
 
 
-def test_a_memory_in_order_is_left_alone(tmp_path: Path) -> None:
+def test_memory_within_its_bounds_needs_no_maintenance(tmp_path: Path) -> None:
     assert maintenance_reasons(home_of(tmp_path, 14), bounds()) == []
 
 
@@ -37,13 +37,13 @@ def test_many_days_and_a_long_main_file_are_reasons(tmp_path: Path) -> None:
     assert old_logs(home) == ["2026-01-01.md", "2026-01-02.md", "2026-01-03.md"]
 
 
-def test_of_a_long_log_the_newest_is_shown(tmp_path: Path) -> None:
+def test_newest_part_of_a_long_log_is_shown(tmp_path: Path) -> None:
     home = home_of(tmp_path, 1)
     (home.memory / "2026-01-01.md").write_text("old " * 2000 + "the newest line")
     assert memory_text(home, 1000).rstrip().endswith("the newest line")
 
 
-def test_an_insight_is_kept_once_with_who_and_when(tmp_path: Path) -> None:
+def test_insight_is_stored_once_with_author_and_time(tmp_path: Path) -> None:
     home = home_of(tmp_path, 0)
     shelf = MemoryFiles.of_agent(home, bounds())
     one = Insight("# Tables count in thousands.", "ada", "first", "r1", 0.0, "abc123")

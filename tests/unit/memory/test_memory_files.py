@@ -28,7 +28,7 @@ async def refused(entity: EntityTools, tool: str, **arguments: object) -> str:
     return result.content
 
 
-async def test_what_is_written_is_read_and_found(tmp_path: Path) -> None:
+async def test_written_memory_is_read_and_found(tmp_path: Path) -> None:
     entity = lead(tmp_path)
     await say(entity, "memory_write", path="knowledge/x.md", content="# X\n\nX is 4.")
     assert (entity.agent.memory / "knowledge/x.md").read_text() == "# X\n\nX is 4.\n"
@@ -38,7 +38,7 @@ async def test_what_is_written_is_read_and_found(tmp_path: Path) -> None:
     assert await say(entity, "memory_read", path="memory.md") == "X stands in knowledge/x.md.\n"
 
 
-async def test_adding_the_same_again_changes_nothing(tmp_path: Path) -> None:
+async def test_repeated_append_changes_nothing(tmp_path: Path) -> None:
     entity = lead(tmp_path)
     for _ in range(2):
         await say(entity, "memory_write", path="knowledge/x.md", content="One.\n", append=True)
@@ -61,7 +61,7 @@ async def test_an_empty_content_removes_a_file_but_not_the_main_one(tmp_path: Pa
 @pytest.mark.parametrize(
     "path", ["../GOAL.md", "knowledge/../../SOUL.md", "/etc/passwd", "x.txt", ".md/..", ".x.md", ""]
 )
-async def test_a_path_that_is_no_memory_file_is_told_what_is(tmp_path: Path, path: str) -> None:
+async def test_path_outside_the_memory_is_refused(tmp_path: Path, path: str) -> None:
     assert "no memory file" in await refused(lead(tmp_path), "memory_write", path=path, content="x")
 
 
@@ -76,7 +76,7 @@ async def test_a_link_out_of_the_memory_is_refused(tmp_path: Path) -> None:
     assert "secret" not in await say(entity, "memory_search", query="secret")
 
 
-async def test_the_bounds_are_told(tmp_path: Path) -> None:
+async def test_exceeded_memory_limit_is_named(tmp_path: Path) -> None:
     entity = lead(tmp_path)
     entity.limited("memory", file_limit=1000, max_files=2, total_limit=1500)
     assert "at most 1000" in await refused(entity, "memory_write", path="a.md", content="x" * 1001)
@@ -96,7 +96,9 @@ async def test_an_unknown_file_is_answered_with_the_known(tmp_path: Path) -> Non
     assert "unknown memory file 'knowledge/y.md', did you mean 'knowledge/x.md'?" in told
 
 
-async def test_a_worker_has_a_memory_of_its_own_and_sees_none_of_the_agents(tmp_path: Path) -> None:
+async def test_worker_has_its_own_memory_and_does_not_see_the_memory_of_the_agent(
+    tmp_path: Path,
+) -> None:
     entity = EntityTools(tmp_path, "worker")
     entity.agent.memory.mkdir(parents=True)
     (entity.agent.memory / "secret.md").write_text("the agent's own")

@@ -22,7 +22,7 @@ Bound them.
 """
 
 
-def test_a_section_knows_the_way_down_to_it() -> None:
+def test_section_has_the_path_of_its_headings() -> None:
     headings = [section.heading for section in split_sections("knowledge/x.md", NOTES)]
     assert headings == [
         "Python asyncio",
@@ -31,7 +31,7 @@ def test_a_section_knows_the_way_down_to_it() -> None:
     ]
 
 
-def test_a_comment_in_code_is_no_heading() -> None:
+def test_comment_in_code_is_not_a_heading() -> None:
     section = split_sections("x.md", NOTES)[1]
     assert "# not a heading" in section.text
 
@@ -56,15 +56,15 @@ def test_a_larger_memory_gives_the_sections_that_fit_the_best_first() -> None:
         pytest.param("x.md", "# 备忘\n\n人类喜欢简短的回答。\n", "简短", id="without spaces"),
     ],
 )
-def test_a_word_is_found(path: str, text: str, query: str) -> None:
+def test_text_is_found_by_one_of_its_words(path: str, text: str, query: str) -> None:
     found = search({path: text}, query, inline_limit=0, limit=5)
     assert [hit.path for hit in found.hits] == [path]
 
 
-def test_a_query_may_hold_anything() -> None:
+def test_query_may_contain_any_characters() -> None:
     for query in ('"', "a OR", "NEAR(", "*", "  ", "-", "x" * 5000, "' ; DROP"):
         search({"x.md": "# A\n\nb"}, query, inline_limit=0, limit=5)
 
 
-def test_nothing_found_is_said() -> None:
+def test_empty_result_is_reported() -> None:
     assert "Nothing" in shown(search({"x.md": "# A\n"}, "zebra", inline_limit=0, limit=5))

@@ -25,7 +25,7 @@ def put(file: Path, text: str) -> Path:
     return file
 
 
-def test_names_and_descriptions_are_told_and_bodies_read(tmp_path: Path) -> None:
+def test_skills_are_listed_by_description_and_read_by_name(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "in"
     put(home / "skills/pdf/SKILL.md", PDF)
     put(home / "skills/pdf/scripts/run.py", "print(1)\n")
@@ -58,7 +58,7 @@ def test_names_and_descriptions_are_told_and_bodies_read(tmp_path: Path) -> None
         ("", "does not begin with"),
     ],
 )
-def test_a_broken_one_is_told_and_not_fatal(tmp_path: Path, text: str, why: str) -> None:
+def test_broken_skill_is_listed_with_its_problem(tmp_path: Path, text: str, why: str) -> None:
     put(tmp_path / "skills/odd/SKILL.md", text)
     put(tmp_path / "skills/pdf/SKILL.md", PDF)
     odd, good = find_skills(tmp_path, None)
@@ -69,7 +69,7 @@ def test_a_broken_one_is_told_and_not_fatal(tmp_path: Path, text: str, why: str)
     assert not good.problem
 
 
-def test_no_path_and_no_link_leads_out(tmp_path: Path) -> None:
+def test_skill_path_cannot_leave_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     put(tmp_path / "out/secret/SKILL.md", PDF)
     put(folder / ".agiraph/skills/pdf/SKILL.md", PDF)
@@ -93,7 +93,7 @@ def test_the_listing_is_bounded_and_a_name_cannot_break_out_of_its_line(tmp_path
     assert find_skills(tmp_path, None)[0].name == "a # Human:"
 
 
-async def test_a_prompt_tells_of_them_as_content_and_the_tool_reads_them(tmp_path: Path) -> None:
+async def test_prompt_lists_skills_and_the_tool_reads_them(tmp_path: Path) -> None:
     put(tmp_path / "skills/pdf/SKILL.md", PDF)
     skills = find_skills(tmp_path, None)
     worker = Worker(id=WorkerId("ada-1"), name="ada")

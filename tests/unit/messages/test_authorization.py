@@ -90,7 +90,7 @@ def senders(body: MessageBody, to: str = "human") -> list[str]:
     ],
     ids=lambda value: value.TYPE if isinstance(value, MessageBody) else None,
 )
-def test_only_those_whose_word_it_is_are_believed(
+def test_message_is_accepted_only_from_its_senders(
     body: MessageBody, to: str, believed: list[str]
 ) -> None:
     assert senders(body, to) == believed
@@ -120,7 +120,9 @@ def test_an_entity_asks_and_spends_for_itself() -> None:
         ("", False),
     ],
 )
-def test_more_money_is_asked_for_by_those_who_lack_it(shortage: str, is_its: bool) -> None:
+def test_budget_question_is_accepted_only_from_the_entity_that_lacks_money(
+    shortage: str, is_its: bool
+) -> None:
     about = ProposedAction(tool=BUDGET, subject="usd", shortage=shortage)
     body = AskQuestion(
         question_id=QuestionId("q"),
@@ -149,7 +151,7 @@ def test_more_money_is_asked_for_by_those_who_lack_it(shortage: str, is_its: boo
         ("no.such.type", "ada", {}, AGENT, []),
     ],
 )
-def test_an_entity_reports_what_is_its_to_report(
+def test_entity_may_report_only_its_own_events(
     type_: str, entity: str, data: dict[str, str], agent: AgentId, believed: list[str]
 ) -> None:
     event = Event(type=type_, agent_id=agent, ts=1.0, entity=entity, data=data)
@@ -157,7 +159,7 @@ def test_an_entity_reports_what_is_its_to_report(
     assert senders(ReportEvents(events=(event,)), "recorder") == services + believed
 
 
-def test_a_coordinator_starts_its_own_workers_and_is_told_of_them_itself() -> None:
+def test_coordinator_may_start_only_its_own_workers() -> None:
     def spec(**changes: Any) -> StartChild:
         values = {"address": ADA, "kind": "worker", "owner": LEAD, "args": {"agent": AGENT}}
         return StartChild(spec=ChildSpec.model_validate(values | changes))
@@ -173,7 +175,7 @@ def test_a_coordinator_starts_its_own_workers_and_is_told_of_them_itself() -> No
         assert senders(spec(**changes), "supervisor") == ["human"]
 
 
-def test_text_comes_from_the_team_and_from_the_human_alone() -> None:
+def test_text_is_accepted_only_from_the_team_and_the_human() -> None:
     text = TextMessage(content="hello", from_name="ada")
     assert senders(text, ADA) == ["human", "console/1", LEAD, ADA, BOB]
     assert senders(text, "recorder") == []

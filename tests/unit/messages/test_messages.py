@@ -62,7 +62,7 @@ def test_every_type_is_in_the_table_once() -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.TYPE)
-def test_a_type_has_a_known_prefix_and_says_what_it_is(message: type[MessageBody]) -> None:
+def test_message_type_has_a_known_prefix_and_a_docstring(message: type[MessageBody]) -> None:
     assert message.TYPE.partition(".")[0] in PREFIXES
     assert message.__doc__
     assert message.__doc__ != MessageBody.__doc__
@@ -81,7 +81,7 @@ def test_a_newer_field_does_not_disturb_an_older_reader(message: type[MessageBod
     assert message.model_validate({**body.model_dump(), "from_the_future": 1}) == body
 
 
-def test_what_must_not_be_lost_is_durable() -> None:
+def test_messages_that_must_not_be_lost_are_durable() -> None:
     durable = {message.TYPE for message in MESSAGES if message.DURABLE}
     for prefix in ("text", "node.", "question."):
         assert {m.TYPE for m in MESSAGES if m.TYPE.startswith(prefix)} <= durable

@@ -24,7 +24,7 @@ OWN = (
         ("nobody/any", ModelLimits(UNKNOWN_WINDOW), False),
     ],
 )
-def test_the_limits_of_a_model_are_those_of_its_tables(
+def test_limits_of_a_model_come_from_the_tables(
     tmp_path: Path, model: str, limits: ModelLimits, is_small: bool
 ) -> None:
     own = tmp_path / "providers.yaml"
@@ -33,13 +33,13 @@ def test_the_limits_of_a_model_are_those_of_its_tables(
     assert limits.is_small == is_small
 
 
-def test_the_window_of_the_settings_goes_before_that_of_the_tables(tmp_path: Path) -> None:
+def test_window_of_the_settings_overrides_the_tables(tmp_path: Path) -> None:
     nowhere = tmp_path / "providers.yaml"
     assert limits_of("anthropic/any", nowhere, 8000).is_small
     assert not limits_of("local/smollm2", nowhere, SMALL_WINDOW + 1).is_small
 
 
-def test_a_table_that_cannot_be_read_leaves_a_usual_model(tmp_path: Path) -> None:
+def test_unreadable_table_gives_default_limits(tmp_path: Path) -> None:
     own = tmp_path / "providers.yaml"
     own.write_text("lab: 3")
     assert limits_of("lab/any", own) == ModelLimits()

@@ -29,7 +29,7 @@ def nobody() -> Iterator[str]:
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
-def test_a_server_that_answers_is_usable_with_the_models_that_it_has(
+def test_local_server_that_answers_is_usable_with_its_models(
     server: FakeModelServer, nobody: str
 ) -> None:
     environ = {
@@ -48,7 +48,7 @@ def test_a_server_that_answers_is_usable_with_the_models_that_it_has(
     assert rows["script"]["usable"]
 
 
-def test_only_what_can_be_called_here_is_offered(tmp_path: Path) -> None:
+def test_only_usable_models_are_offered(tmp_path: Path) -> None:
     Home(tmp_path).system.recordings.mkdir(parents=True)
     for run in ("r1", "r2"):
         Home(tmp_path).system.recording(run).touch()
@@ -65,13 +65,13 @@ def test_only_what_can_be_called_here_is_offered(tmp_path: Path) -> None:
     assert all(one.keys() == free.keys() for row in rows for one in row["models"])
 
 
-def test_what_is_no_url_is_said() -> None:
+def test_invalid_url_is_reported() -> None:
     presets = {"ollama": load_presets()["ollama"]}
     odd = find_servers(presets, {"OLLAMA_BASE_URL": "nonsense"})
     assert odd["ollama"].problem == "is no URL: nonsense"
 
 
-def test_of_many_models_the_first_are_named() -> None:
+def test_first_of_many_models_are_named() -> None:
     assert LocalServer(("a", "b", "c", "d")).in_words == "answers: a, b, c and 1 other"
 
 
@@ -80,14 +80,14 @@ def one_server(service: RawService) -> LocalServer:
     return find_servers({"ollama": load_presets()["ollama"]}, environ)["ollama"]
 
 
-def test_a_redirect_is_not_followed_and_named() -> None:
+def test_redirect_is_reported_and_not_followed() -> None:
     moved = RawAnswer(status=307, headers={"location": "http://127.0.0.1:9/elsewhere"})
     with RawService(lambda asked: moved) as service:
         assert "redirects to http://127.0.0.1:9/elsewhere" in one_server(service).problem
 
 
 @pytest.mark.parametrize("head", [{}, {"content-length": "1000"}])
-def test_a_server_that_drips_its_list_is_given_up(
+def test_slow_model_list_is_abandoned(
     head: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_servers, "LOOK_SECONDS", 0.3)
@@ -101,6 +101,6 @@ def test_a_server_that_drips_its_list_is_given_up(
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff", b"[]", b'{"data": 5}'])
-def test_garbage_is_no_list_of_models(body: bytes) -> None:
+def test_invalid_model_list_is_reported(body: bytes) -> None:
     with RawService(lambda asked: RawAnswer([body])) as service:
         assert "no list of models" in one_server(service).problem

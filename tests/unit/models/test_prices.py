@@ -41,7 +41,7 @@ COUNTS: list[tuple[str, JsonObject, JsonObject]] = [
 
 
 @pytest.mark.parametrize(("api", "counts", "counted"), COUNTS)
-def test_what_a_service_counts_is_what_is_paid_for(
+def test_cost_follows_the_token_counts_of_each_service(
     api: str, counts: JsonObject, counted: JsonObject
 ) -> None:
     events: dict[str, JsonObject] = {
@@ -77,7 +77,7 @@ def test_every_priced_model_belongs_to_a_known_provider() -> None:
         assert str(parse_model(model, load_presets())) == model
 
 
-def test_ones_own_prices_come_from_the_home(tmp_path: Path) -> None:
+def test_own_prices_come_from_the_home(tmp_path: Path) -> None:
     own = tmp_path / "prices.yaml"
     own.write_text("openai/new: {input: 1, output: 2}\n")
     assert load_prices(own)["openai/new"].output == 2

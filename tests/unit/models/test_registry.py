@@ -30,7 +30,7 @@ def test_the_shipped_presets_are_whole() -> None:
         assert preset.default_model or preset.local or not preset.base_url, name
 
 
-def test_of_several_variables_for_a_key_the_first_that_is_set_counts() -> None:
+def test_first_set_key_variable_counts() -> None:
     google = load_presets()["google"]
     assert google.key({"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": "google"}) == "google"
     environ = {"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": ""}
@@ -66,14 +66,14 @@ def test_a_survey_needs_a_folder(model: str) -> None:
         check_folder(model, None)
 
 
-def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
+def test_unknown_provider_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         InvalidInput, match=r"unknown provider 'gogle', did you mean 'google'.*anthropic.*more"
     ):
         parse_model("gogle/gemini", load_presets())
 
 
-def test_ones_own_provider_comes_from_the_home(tmp_path: Path) -> None:
+def test_own_provider_comes_from_the_home(tmp_path: Path) -> None:
     own = tmp_path / "providers.yaml"
     own.write_text(
         "lab: {api: openai, base_url: 'http://10.0.0.5/v1', local: true}\n"
@@ -97,7 +97,7 @@ def test_ones_own_provider_comes_from_the_home(tmp_path: Path) -> None:
         ("lab: [", "yaml:2: is not YAML"),
     ],
 )
-def test_a_broken_table_is_told_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:
+def test_broken_table_is_refused_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:
     own = tmp_path / "providers.yaml"
     own.write_text(text)
     with pytest.raises(InvalidInput) as caught:
@@ -106,13 +106,13 @@ def test_a_broken_table_is_told_with_file_and_key(tmp_path: Path, text: str, tol
     assert told in str(caught.value)
 
 
-def test_the_base_url_variable_goes_before_the_preset() -> None:
+def test_base_url_variable_overrides_the_preset() -> None:
     preset = load_presets()["openai"]
     assert preset.url({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}) == "http://127.0.0.1:1/v1"
     assert preset.url({"OPENAI_BASE_URL": ""}) == "https://api.openai.com/v1"
 
 
-def test_usable_says_why_and_never_shows_a_key() -> None:
+def test_usable_gives_a_reason_and_never_shows_a_key() -> None:
     rows = {row["name"]: row for row in usable(load_presets(), {"OPENAI_API_KEY": "sk-secret"})}
     assert rows["openai"]["usable"]
     assert rows["openai"]["reason"] == "OPENAI_API_KEY is set"
@@ -144,7 +144,7 @@ def test_the_default_is_the_settings_then_the_first_key_and_no_script(config: Co
         pick_default(with_default(config, "nobody/x"), presets, keys)
 
 
-def test_offline_only_what_is_on_this_machine_is_usable() -> None:
+def test_only_local_models_are_usable_offline() -> None:
     keys = {"OPENAI_API_KEY": "k", "OLLAMA_BASE_URL": "http://models.example/v1"}
     rows = {row["name"]: row for row in usable(load_presets(), keys, offline=True)}
     assert not rows["openai"]["usable"]
@@ -161,7 +161,7 @@ def test_offline_only_what_is_on_this_machine_is_usable() -> None:
     assert "KEY" not in why
 
 
-def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> None:
+def test_local_model_without_a_name_is_the_configured_file(tmp_path: Path) -> None:
     (tmp_path / "providers.yaml").write_text("local: {model: ~/models/qwen.gguf}")
     presets = load_presets(tmp_path / "providers.yaml")
     assert str(parse_model("local", presets)) == "local/qwen"
@@ -180,7 +180,7 @@ def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> 
         ("opnai/gpt-5", "openai"),
     ],
 )
-def test_a_model_without_its_provider_is_understood_and_the_whole_name_told(
+def test_model_without_a_provider_gets_a_suggestion_with_the_full_name(
     text: str, meant: str
 ) -> None:
     with pytest.raises(InvalidInput, match=f"unknown provider .*, did you mean '{meant}'"):

@@ -19,7 +19,7 @@ PAST = [
 ]
 
 
-def test_a_plan_takes_what_its_nodes_and_a_coordinator_took_before() -> None:
+def test_estimate_of_a_plan_uses_earlier_nodes_and_a_coordinator() -> None:
     found = estimate(10, PAST, PRICES, PROMPTS)
     assert (found.low, found.high) == (1000 + 10 * 100, 2000 + 10 * 300)
     assert found.low_usd == (10 * 1000 + 10 * 100) / 1e6
@@ -33,7 +33,7 @@ def test_without_a_plan_whole_runs_are_the_measure() -> None:
     assert found.basis.startswith("from 2 earlier runs of this home")
 
 
-def test_single_runs_far_out_are_left_out_of_many() -> None:
+def test_outliers_among_many_runs_are_ignored() -> None:
     many = [row(f"r{n:02}", "", 100 * n) for n in range(1, 21)]
     found = estimate(None, many, PRICES, PROMPTS)
     assert (found.low, found.high) == (300, 1800)

@@ -22,7 +22,7 @@ def told(book: DeliveryQueue, id: str = "n1", channels: Any = None, **facts: Any
     return record is not None
 
 
-def test_a_notice_goes_to_each_channel_that_wants_it_and_is_told_once() -> None:
+def test_notice_is_queued_once_for_each_matching_channel() -> None:
     book = DeliveryQueue()
     assert told(book, channels=BOTH)
     assert not told(book, channels=BOTH)
@@ -37,7 +37,7 @@ def test_an_urgent_only_channel_takes_nothing_else() -> None:
     assert told(book, "n2", channels, is_urgent=True)
 
 
-def test_a_question_that_names_a_channel_goes_there_alone() -> None:
+def test_question_with_a_channel_goes_only_to_that_channel() -> None:
     book = DeliveryQueue()
     channels = {**BOTH, "late": webhook(urgent_only=True), "desk": DESKTOP}
     for id, named in (("n1", "late"), ("n2", "desktop"), ("n3", "cli"), ("n4", "gone since")):
@@ -46,7 +46,7 @@ def test_a_question_that_names_a_channel_goes_there_alone() -> None:
     assert receivers == [("n1", "late"), ("n2", "desk"), ("n3", "phone"), ("n4", "phone")]
 
 
-def test_what_failed_is_due_again_later_and_is_given_up_and_tried_again_by_a_person() -> None:
+def test_failed_delivery_is_retried_given_up_and_repeated_by_a_person() -> None:
     book = DeliveryQueue()
     told(book)
     id = delivery_id("n1", "phone")
@@ -66,7 +66,7 @@ def test_what_failed_is_due_again_later_and_is_given_up_and_tried_again_by_a_per
     assert (book.tallies["phone"].delivered, book.tallies["phone"].last_error) == (1, "")
 
 
-def test_while_he_is_away_what_is_urgent_goes_where_he_said_and_the_rest_waits() -> None:
+def test_urgent_notices_go_to_the_away_channel_and_the_rest_waits() -> None:
     book = DeliveryQueue()
     book.apply({"type": "away", "at": 1.0, "until": 50.0, "channel": "desk"})
     told(book, "calm", BOTH)
@@ -93,7 +93,7 @@ def opened(
     book.apply(record)
 
 
-def test_a_source_is_told_from_when_it_is_first_read() -> None:
+def test_source_is_followed_from_its_first_reading() -> None:
     book = DeliveryQueue()
     assert book.opening([], 7, None) is None
     opened(book, ["phone"], 7, None)
@@ -107,7 +107,7 @@ def test_a_source_is_told_from_when_it_is_first_read() -> None:
     assert not book.deliveries
 
 
-def test_a_channel_that_is_down_for_long_holds_so_much_and_no_more() -> None:
+def test_queue_of_a_channel_is_bounded() -> None:
     book = DeliveryQueue()
     for number in range(MOST_WAITING + 3):
         told(book, f"n{number}")
@@ -115,7 +115,7 @@ def test_a_channel_that_is_down_for_long_holds_so_much_and_no_more() -> None:
     assert len(book.dead()) == 3
 
 
-def test_waits_double_up_to_a_bound() -> None:
+def test_retry_delays_double_up_to_a_limit() -> None:
     assert [backoff(n, 2.0, 10.0) for n in (1, 2, 3, 4, 400)] == [2.0, 4.0, 8.0, 10.0, 10.0]
 
 
@@ -128,7 +128,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STEPS, max_size=30))
-def test_a_book_of_one_record_is_the_book_that_it_was_made_of(steps: list[tuple[str, int]]) -> None:
+def test_queue_restored_from_its_state_is_equal(steps: list[tuple[str, int]]) -> None:
     book = DeliveryQueue()
     for kind, number in steps:
         id = delivery_id(f"n{number}", "phone")

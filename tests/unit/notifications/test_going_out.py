@@ -27,7 +27,7 @@ PAGE = "https://agents.example.org/ui/agents/shop-1"
 KEY = b"k" * 32
 
 
-def test_our_own_shape_has_every_fact_under_its_name() -> None:
+def test_generic_body_has_every_fact_under_its_name() -> None:
     asked = notice(question_id="q-1", options=("yes", "no"), deadline_at=2000.0, is_urgent=True)
     body = SHAPES["generic"](asked, "dlv_1", LINK, PAGE)
     assert (body["id"], body["kind"], body["question_id"]) == ("dlv_1", "questions", "q-1")
@@ -36,7 +36,7 @@ def test_our_own_shape_has_every_fact_under_its_name() -> None:
     assert body["deadline_at"] == "1970-01-01T00:33:20Z"
 
 
-def test_slack_is_shown_text_as_text_and_a_button_that_leads_to_the_answer() -> None:
+def test_slack_body_escapes_text_and_has_a_button_for_the_answer() -> None:
     asked = notice(text="<!channel> a & b" + "&" * 9000, question_id="q-1")
     body = SHAPES["slack"](asked, "dlv_1", LINK, PAGE)
     told = json.dumps(body)
@@ -67,7 +67,7 @@ def test_a_webhook_is_signed_as_the_standard_says() -> None:
         webhook_headers("whsec_!", "dlv_1", 1, b"")
 
 
-def test_a_link_answers_its_own_question_until_its_time_is_over_and_no_other() -> None:
+def test_answer_link_is_valid_only_for_its_question_until_its_expiry() -> None:
     token = answer_token(KEY, "q-1", 100.0)
     assert token == answer_token(KEY, "q-1", 100.0)
     assert read_answer_token(KEY, token, 100.0) == "q-1"
@@ -94,7 +94,7 @@ def test_a_mail_has_a_subject_of_one_line_the_link_and_always_the_same_id() -> N
     assert "Answers: a | b" in mail.get_content()
 
 
-def test_a_title_is_one_line_and_a_long_text_says_that_it_was_cut() -> None:
+def test_title_is_one_line_and_a_cut_text_names_its_length() -> None:
     long = notice(agent_name="a" * 500, text="x" * 9000)
     assert len(title_of(long)) <= 120
     assert "9000 characters in all" in body_of(long, None)

@@ -33,14 +33,14 @@ from tests.unit.notifications.notices import webhook
         ("{kind: email, to: 'a b@c', sender: a@b, server: x}", r"channels.phone.to: "),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_error_names_its_place(tmp_path: Path, text: str, told: str) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text(f"channels: {{phone: {text}}}\n")
     with pytest.raises(InvalidInput, match=told):
         load_config(own)
 
 
-async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_those_that_do(
+async def test_question_for_an_unknown_channel_is_refused_with_the_known_ones(
     tmp_path: Path,
 ) -> None:
     context, line = entity_context(tmp_path, "shop-1/ada-1")
@@ -51,7 +51,7 @@ async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_thos
         await messenger.ask_human("call-1", NewQuestion(question="Which?", channel="pager"))
 
 
-def test_a_mistake_beside_a_secret_does_not_show_it(tmp_path: Path) -> None:
+def test_error_beside_a_secret_does_not_show_it(tmp_path: Path) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text("channels: {m: {kind: email, password: hunter2}}\n")
     with pytest.raises(InvalidInput) as refused:
@@ -84,7 +84,7 @@ def test_variables_are_filled_in_where_the_channel_is_opened_and_nowhere_else() 
     assert not holds_secrets("worker", channels)
 
 
-def test_what_is_shown_has_no_secret_in_it() -> None:
+def test_shown_settings_contain_no_secret() -> None:
     plain = webhook(url="https://hooks.slack.com/services/T0/B0/xyz", secret="hush")
     shown = without_secrets({"phone": plain.model_dump(mode="json")})["phone"]
     assert shown["secret"] == "[redacted]"
@@ -95,6 +95,6 @@ def test_what_is_shown_has_no_secret_in_it() -> None:
     assert (kept["url"], kept["secret"]) == ("${HOOK_URL}", "${S}")
 
 
-def test_a_url_with_a_password_is_shown_without_it() -> None:
+def test_url_with_a_password_is_shown_without_it() -> None:
     assert shown_url("https://user:pw@host:8/") == "https://host:8/..."
     assert ChannelConfig.model_fields["password"].repr is False

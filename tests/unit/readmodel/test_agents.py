@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_odd_folders_of_agents_are_passed_over_and_told_once(
+def test_irregular_agent_folders_are_skipped_and_reported_once(
     home: Home, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
@@ -70,9 +70,7 @@ def test_the_runs_of_an_agent_are_folders_of_its_own(home: Home, tmp_path: Path)
     assert agents.runs_of(agent) == []
 
 
-def test_what_is_left_of_a_deleted_agent_goes_and_links_lead_nowhere(
-    home: Home, tmp_path: Path
-) -> None:
+def test_half_deleted_agent_is_removed_without_following_links(home: Home, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").touch()
     left = home.agents / ".archive" / ".deleting-bob-1"

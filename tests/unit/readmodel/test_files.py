@@ -48,7 +48,7 @@ def test_dots_and_absolute_paths_are_refused(root: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\nb.txt", b"tab\there", b"\x1b[31mred"])
-def test_odd_names_are_shown_with_escapes_and_read_by_them(root: Path, name: bytes) -> None:
+def test_odd_names_are_escaped_and_read_by_their_escapes(root: Path, name: bytes) -> None:
     folder = root / "odd" / os.fsdecode(name)
     folder.mkdir(parents=True)
     (folder / os.fsdecode(name)).write_text("odd")
@@ -63,7 +63,7 @@ def test_odd_names_are_shown_with_escapes_and_read_by_them(root: Path, name: byt
 @pytest.mark.parametrize(
     "path", [r"\x2e\x2e/secret.txt", r"nodes/\x2e\x2e\x2f\x2e\x2e\x2fsecret.txt", r"a\x00b"]
 )
-def test_escapes_lead_nowhere_else(root: Path, path: str) -> None:
+def test_escaped_path_cannot_leave_the_root(root: Path, path: str) -> None:
     assert status(root, path) in (403, 404)
 
 
@@ -90,7 +90,7 @@ def test_a_root_that_became_a_link_is_refused(root: Path) -> None:
     assert status(root, "secret.txt") == 403
 
 
-def test_what_is_neither_file_nor_folder_is_refused_at_once(root: Path) -> None:
+def test_irregular_or_missing_path_is_refused(root: Path) -> None:
     os.mkfifo(root / "pipe")
     assert status(root, "pipe") == 403
     assert status(root, "nodes/a/published/out.md/deeper") == 404
@@ -114,13 +114,13 @@ def test_a_long_file_is_read_in_stretches_that_cut_no_character(root: Path) -> N
         assert seen == text
 
 
-def test_bytes_that_are_no_text_come_as_base64(root: Path) -> None:
+def test_binary_file_is_returned_as_base64(root: Path) -> None:
     (root / "x.bin").write_bytes(b"\xff\x00")
     found = read(root, "x.bin")
     assert (found.encoding, found.content, found.size) == ("base64", "/wA=", 2)
 
 
-def test_a_name_that_is_no_utf8_does_not_break_the_listing(root: Path) -> None:
+def test_name_that_is_not_utf8_does_not_break_the_listing(root: Path) -> None:
     name = os.fsencode(root) + b"/bad\xff.txt"
     with open(name, "wb"):
         pass
@@ -133,7 +133,7 @@ PARTS = st.sampled_from(["..", ".", "", "nodes", "a", "link", "up", "secret.txt"
 
 
 @given(parts=st.lists(PARTS, max_size=6))
-def test_no_path_shows_what_lies_outside(
+def test_path_outside_the_root_is_not_shown(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str]
 ) -> None:
     base = tmp_path_factory.getbasetemp() / "outside"

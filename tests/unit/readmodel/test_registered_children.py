@@ -40,14 +40,14 @@ def test_declared_children_are_resumed_in_order() -> None:
 
 
 @pytest.mark.parametrize("desired", ["stopped", "exited", "failed"])
-def test_a_child_at_rest_is_not_resumed(desired: str) -> None:
+def test_stopped_child_is_not_resumed(desired: str) -> None:
     rest = DesiredStateSet.model_validate({"address": "a/x", "desired": desired, "cause": "why"})
     table = table_of(ChildDeclared(spec=spec("a/x")), rest)
     assert running(table) == []
     assert table.rows["a/x"].cause == "why"
 
 
-def test_declaring_again_makes_it_run_with_the_new_spec() -> None:
+def test_repeated_declaration_runs_the_child_with_the_new_spec() -> None:
     table = table_of(
         ChildDeclared(spec=spec("a/x")),
         DesiredStateSet(address="a/x", desired="failed"),
@@ -67,7 +67,7 @@ def test_incarnations_outlive_their_address() -> None:
     assert table.next_incarnation("a/new") == 1
 
 
-def test_an_event_about_an_unknown_child_changes_nothing() -> None:
+def test_event_of_an_unknown_child_changes_nothing() -> None:
     assert table_of(DesiredStateSet(address="a/x", desired="stopped")) == RegisteredChildren()
 
 

@@ -14,7 +14,7 @@ from agiraph.readmodel.activities import EntityActivities
 from agiraph.readmodel.statuses import StatusReader
 
 
-def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:
+def test_latest_status_wins_and_older_incarnations_are_ignored() -> None:
     statuses = EntityActivities()
     said = [(2, "one"), (2, "two"), (2, "two"), (1, "ghost")]
     news = [statuses.record("a/w", i, EntityState(state="busy", step=step)) for i, step in said]
@@ -33,7 +33,7 @@ def test_state_that_is_reported_again_keeps_the_time_of_its_beginning() -> None:
         assert state.since == (10.0 if step == "bash" else 20.0)
 
 
-def test_people_are_told_what_is_done_in_words() -> None:
+def test_activity_is_described_in_words() -> None:
     for state, step, words in (
         ("busy", "bash: make test", "bash: make test"),
         ("waiting_for_human", "Which one?", "waits for you: Which one?"),
@@ -47,7 +47,7 @@ def test_people_are_told_what_is_done_in_words() -> None:
     assert describe_activity(thinks) == "waits for the model (anthropic/x)"
 
 
-def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hold_of_an_entity_is_read_once_per_request(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[Path] = []
 
     def load(path: Path) -> EntityState:

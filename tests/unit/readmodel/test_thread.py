@@ -179,7 +179,7 @@ def test_pages_backwards_have_each_whole_entry_once(log: EventLog, limit: int) -
     assert [entry.call.outcome for entry in found if entry.call] == ["done", "done"]
 
 
-def test_pages_forwards_have_what_changed_since(log: EventLog) -> None:
+def test_forward_pages_contain_changed_entries(log: EventLog) -> None:
     page = thread_page(log, 3, 100, None, ThreadFilter())
     assert [(entry.seq, entry.changed) for entry in page.entries] == [(1, 4), (5, 7), (2, 6)]
     assert page.next == 7
@@ -205,7 +205,7 @@ def test_notice_of_the_runtime_belongs_to_the_conversation_of_its_receiver_alone
     assert ThreadFilter(search="one CALL").takes(entry)
 
 
-def test_arguments_that_are_not_json_are_shown_as_they_were_written() -> None:
+def test_arguments_that_are_not_json_are_shown_unchanged() -> None:
     begin = event("tool.called", key="1.0", tool="bash", arguments={}, malformed='{"command": ')
     end = event("tool.result", key="1.0", tool="bash", is_error=True, preview="no JSON object")
     [entry] = thread_of(begin, end)

@@ -75,7 +75,7 @@ def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: H
     assert numbered(home) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
-def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
+def test_redelivered_report_is_written_once(home: Home) -> None:
     message = report("a", "b")
     recorder = opened(home)
     recorder.record([message])
@@ -104,12 +104,12 @@ def test_secrets_in_events_are_blotted_out(home: Home) -> None:
 
 
 @pytest.mark.parametrize("odd", ["../evil", ".archive", "", "a/b"])
-def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str) -> None:
+def test_agent_id_that_is_not_a_folder_name_is_refused(home: Home, odd: str) -> None:
     assert recorded(home, report("a", agent=odd)) == []
     assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
 
 
-def test_an_event_with_a_key_is_written_once_however_often_it_is_reported(home: Home) -> None:
+def test_event_with_a_key_is_written_once_however_often_it_is_reported(home: Home) -> None:
     one = Event(type="node.completed", agent_id=AgentId("a-1"), ts=1.0, key="board:r:1:0")
     other = one.model_copy(update={"key": "board:r:2:0"})
     with_key = [
@@ -120,7 +120,7 @@ def test_an_event_with_a_key_is_written_once_however_often_it_is_reported(home: 
     assert [(event.seq, event.key) for event in new] == [(2, "board:r:2:0")]
 
 
-def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home) -> None:
+def test_late_events_of_an_archived_agent_are_written_to_the_archive(home: Home) -> None:
     archive = home.agents / ".archive"
     archive.mkdir()
     home.agent("survey-abc123").path.rename(archive / "survey-abc123")
@@ -152,9 +152,7 @@ def put_in_place(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "device", "pipe"])
-def test_an_agent_whose_log_is_no_file_is_set_aside_alone_until_it_is_mended(
-    home: Home, kind: str
-) -> None:
+def test_agent_with_an_irregular_log_is_quarantined_until_repaired(home: Home, kind: str) -> None:
     log = SilentLog()
     odd = home.agent("odd-1").events
     put_in_place(odd, kind)
@@ -172,7 +170,7 @@ def test_an_agent_whose_log_is_no_file_is_set_aside_alone_until_it_is_mended(
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "device", "pipe"])
-def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_told(
+def test_irregular_message_log_is_not_read_and_is_reported(
     home: Home, kind: str, tmp_path: Path
 ) -> None:
     messages = home.agent("survey-abc123").run("r1").messages
@@ -201,7 +199,7 @@ def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> 
     assert (folder / "0002_human_to_coordinator.md").exists()
 
 
-def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) -> None:
+def test_redelivered_text_is_written_once_and_numbers_continue(home: Home) -> None:
     again, other = (text(content, "survey-abc123/a-1", "b-2") for content in ("one", "two"))
     recorded(home, again, again)
     recorded(home, again, other)
@@ -210,7 +208,7 @@ def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) ->
     assert len(list(folder.glob("*.md"))) == 2
 
 
-def test_a_file_that_a_crash_left_out_is_made_on_the_next_start(tmp_path: Path) -> None:
+def test_message_file_missing_after_a_crash_is_written_at_the_next_start(tmp_path: Path) -> None:
     log = MessageLog(tmp_path)
     log.add("id1", "Alice", "Bob", "hello", 1.0)
     log.close()
@@ -242,7 +240,7 @@ def test_addresses_are_shown_by_name(address: str, name: str) -> None:
     assert name_of(address) == name
 
 
-async def test_a_message_is_done_only_when_it_is_on_disk_and_the_gateway_hears_of_it(
+async def test_message_is_acknowledged_after_the_write_and_the_gateway_is_notified(
     home: Home,
 ) -> None:
     line = FakeLine(home.path)

@@ -70,7 +70,7 @@ def test_the_newest_events_are_always_in_the_file_of_the_old_name(tmp_path: Path
     assert all(one.size <= 2 * BYTES for one in full)
 
 
-def test_a_repeat_is_known_however_long_ago_it_was_first_told(
+def test_repeated_event_is_recognized_regardless_of_its_age(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_file, "REMEMBERED", 10)
@@ -90,7 +90,7 @@ def test_a_repeat_is_known_however_long_ago_it_was_first_told(
     again.close()
 
 
-def test_what_an_event_tells_is_not_taken_for_the_source_of_another(
+def test_data_of_an_event_is_not_taken_for_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_file, "REMEMBERED", 5)
@@ -140,7 +140,7 @@ def test_more_agents_than_open_files_cost_no_second_reading(
         assert seqs(EventLog(home.agent(agent).events)) == list(range(1, 60))
 
 
-def test_old_segments_are_deleted_whole_and_an_event_tells_it(tmp_path: Path) -> None:
+def test_old_segments_are_deleted_and_the_deletion_is_an_event(tmp_path: Path) -> None:
     home = Home(tmp_path)
     path = home.agent("a-1").events
     path.parent.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_old_segments_are_deleted_whole_and_an_event_tells_it(tmp_path: Path) ->
         assert log.pick_before(first.seq, 5) == ([], 0, first.seq - 1)
 
 
-def test_a_bound_of_bytes_holds_as_the_log_grows_and_the_newest_stays(tmp_path: Path) -> None:
+def test_log_is_bounded_in_bytes_and_keeps_the_newest_events(tmp_path: Path) -> None:
     home = Home(tmp_path)
     path = home.agent("a-1").events
     path.parent.mkdir(parents=True)
@@ -188,7 +188,7 @@ def test_a_bound_of_bytes_holds_as_the_log_grows_and_the_newest_stays(tmp_path: 
     assert segments_of(path)[0].first == deleted[-1].data["last"] + 1
 
 
-def test_a_deletion_that_was_cut_off_is_finished_and_told_once(tmp_path: Path) -> None:
+def test_interrupted_deletion_is_completed_and_reported_once(tmp_path: Path) -> None:
     home = Home(tmp_path)
     path = home.agent("a-1").events
     path.parent.mkdir(parents=True)
@@ -267,7 +267,7 @@ def test_a_follower_misses_and_repeats_nothing_while_the_writer_is_killed(tmp_pa
     assert [one.key for one in again.page(0, seen)] == keys
 
 
-def test_a_log_goes_on_in_the_archive_though_its_segment_is_full(tmp_path: Path) -> None:
+def test_full_log_continues_in_the_archive(tmp_path: Path) -> None:
     home = Home(tmp_path)
     agent = home.agent("a-1").path
     agent.mkdir(parents=True)
@@ -285,7 +285,7 @@ def test_a_log_goes_on_in_the_archive_though_its_segment_is_full(tmp_path: Path)
     assert seqs(EventLog(archived / "events.jsonl")) == list(range(1, 60))
 
 
-async def test_a_follower_gets_what_was_deleted_and_why_it_can_read_no_further(
+async def test_follower_receives_deleted_events_and_the_cause_of_its_end(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "events.jsonl"

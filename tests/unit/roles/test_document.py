@@ -60,7 +60,7 @@ Result = RoleDecision | Failure
         (DEVOPS, "DevOps Engineer", "runtime", "operated manager developer"),
     ],
 )
-def test_role_model_each_default_role_knows_its_part_and_to_whom_it_writes(
+def test_role_model_each_default_role_has_its_part_and_its_receivers(
     role: str, title: str, responsibility: str, outgoing: str
 ) -> None:
     found = team_of({}).roles[role]
@@ -129,7 +129,7 @@ def prompt_of(state: RoleTeamState, seen: int = 0) -> str:
     )
 
 
-def test_communication_protocol_what_each_role_receives() -> None:
+def test_communication_protocol_each_role_receives_its_prompt() -> None:
     spec = team(transcript_turns=2)
     state = play(to(DEVELOPER, "one"), to(QA, "two"), to(DEVELOPER, "three"), spec=spec)
     prompt, about = prompt_of(state), role_prompt_of(state)
@@ -214,7 +214,7 @@ def test_example_b_invalid_non_lead_finalize_is_auto_corrected() -> None:
     assert (state.end, state.role) == (None, LEAD)
 
 
-def test_example_c_the_live_event_has_what_a_ui_shows() -> None:
+def test_example_c_live_event_has_the_fields_of_a_ui() -> None:
     shown = play(to(DEVELOPER, "x"), to(QA, "Please validate edge cases and regressions."))
     told = team_turn(shown.turns[1].payload())
     assert told.ts > 0
@@ -297,7 +297,7 @@ agentic_team:
 """
 
 
-def test_configuration_model_the_section_as_it_is_written(tmp_path: Path) -> None:
+def test_configuration_model_documented_section_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text(AS_WRITTEN + "\nmine: {command: [mine]}\n")
     section = yaml.safe_load(AS_WRITTEN)["agentic_team"]
     found = team_of(section)
@@ -447,7 +447,7 @@ def test_observability_a_turn_is_an_event_with_its_payload() -> None:
     assert tuple(play(to(QA, "x")).turns[0].payload()) == kind.fields
 
 
-def test_observability_the_progress_shows_who_wrote_to_whom_and_whose_turn_it_is() -> None:
+def test_observability_progress_shows_messages_between_roles_and_the_current_turn() -> None:
     progress = RunProgress()
     assert progress.talk() == []
     state = play(to(DEVELOPER, "a"), to(QA, "b"), to(DEVELOPER, "c"), to(QA, "d"))
@@ -549,7 +549,7 @@ def test_operational_commands(words: list[str]) -> None:
 # --- MCP Integration -----------------------------------------------------------------------------
 
 
-async def test_mcp_integration_the_tools_and_which_of_them_only_read(tmp_path: Path) -> None:
+async def test_mcp_integration_tools_declare_if_they_only_read(tmp_path: Path) -> None:
     async with Client(make_server(ApiClients(tmp_path, None, is_shared=False), "0")) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     only_reads = {

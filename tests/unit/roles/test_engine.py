@@ -38,7 +38,7 @@ GIVEN = {"action": "message", "to_role": QA, "message": "Look", "final_response"
         json.dumps(GIVEN | {"to_role": f" {QA} ", "final_response": None, "more": 1}),
     ],
 )
-def test_a_decision_is_found_in_what_was_written(text: str) -> None:
+def test_decision_is_parsed_from_surrounding_text(text: str) -> None:
     assert parse_decision(text) == RoleDecision(action="message", to_role=QA, message="Look")
 
 
@@ -59,13 +59,13 @@ def test_a_decision_is_found_in_what_was_written(text: str) -> None:
         ("{" * 5000, "it is not JSON"),
     ],
 )
-def test_what_is_no_decision_is_never_guessed(text: str, why: str) -> None:
+def test_text_without_a_valid_decision_is_refused(text: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
         parse_decision(text)
 
 
 @given(st.text(max_size=200))
-def test_no_text_makes_the_parser_fail_otherwise(text: str) -> None:
+def test_parser_raises_only_its_own_error(text: str) -> None:
     try:
         assert parse_decision(text).said
     except InvalidInput:
@@ -109,7 +109,7 @@ def test_a_role_of_an_unusable_agent_cannot_work_unless_its_fallback_can() -> No
     ], "roles of which the same is wrong are named together"
 
 
-def test_what_an_agents_name_means() -> None:
+def test_agent_name_determines_kind_and_command() -> None:
     assert [kind_of(one) for one in ("", "ollama/qwen3", "text:openai/x")] == ["model"] * 3
     assert [kind_of(one) for one in ("claude", "./agent.sh -x", "/bin/a b/c", "codex -m a/b")] == (
         ["cli"] * 4
@@ -131,7 +131,7 @@ RESULTS = st.one_of(
 
 
 @given(st.lists(RESULTS, max_size=30), st.integers(1, 12), st.integers(1, 4))
-def test_whatever_roles_decide_a_team_stays_in_its_bounds(
+def test_team_stays_within_its_limits_for_any_decisions(
     results: list[RoleDecision | Failure], max_turns: int, repetitions: int
 ) -> None:
     spec = team(max_turns=max_turns, repetitions=repetitions)

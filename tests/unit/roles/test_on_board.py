@@ -43,7 +43,7 @@ def take(driver: BoardDriver, step: str, number: int) -> None:
 
 
 @given(STEPS)
-def test_turns_that_are_folded_as_they_end_are_those_of_the_whole_board(steps: list[str]) -> None:
+def test_incrementally_folded_turns_equal_turns_of_the_whole_board(steps: list[str]) -> None:
     driver, fold = BoardDriver(), TurnFold(TEAM, "Build it")
     driver.worker("ada")
     for number, step in enumerate(steps):
@@ -51,7 +51,7 @@ def test_turns_that_are_folded_as_they_end_are_those_of_the_whole_board(steps: l
         assert fold.current_turn(driver.board) == current_turn(driver.board, TEAM, "Build it")
 
 
-def test_a_turn_that_is_done_again_is_taken_as_it_ends_the_second_time() -> None:
+def test_repeated_turn_counts_with_its_second_result() -> None:
     driver, fold = BoardDriver(), TurnFold(TEAM, "Build it")
     driver.worker("ada")
     take(driver, "to QA", 1)

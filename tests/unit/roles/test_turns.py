@@ -67,7 +67,7 @@ def to(role: str, message: str = "Go on") -> dict[str, str]:
     return {"action": "message", "to_role": role, "message": message}
 
 
-def test_a_turn_whose_role_fails_is_taken_once_more_by_its_fallback() -> None:
+def test_failed_turn_is_repeated_once_by_the_fallback() -> None:
     driver = TeamDriver()
     driver.decide(**to(DEVELOPER))
     driver.break_down()
@@ -83,13 +83,13 @@ def test_a_turn_whose_role_fails_is_taken_once_more_by_its_fallback() -> None:
     assert "it went wrong" in turn.message
 
 
-def test_a_result_that_is_no_decision_is_a_failure() -> None:
+def test_result_without_a_decision_is_a_failure() -> None:
     driver = TeamDriver()
     driver.decide(action="message", to_role=DEVELOPER, message=" ")
     assert "says nothing" in driver.state.turns[0].message
 
 
-def test_a_turn_that_the_end_of_the_run_has_cut_off_is_no_turn() -> None:
+def test_turn_cut_off_by_the_end_of_the_run_is_not_counted() -> None:
     driver = TeamDriver()
     driver.decide(**to(QA))
     driver.begin()
@@ -100,7 +100,7 @@ def test_a_turn_that_the_end_of_the_run_has_cut_off_is_no_turn() -> None:
     assert "not like that" in other.state.turns[0].message, "one that a person cancels is one"
 
 
-def test_a_role_whose_worker_is_gone_gets_another() -> None:
+def test_role_with_a_lost_worker_gets_another_worker() -> None:
     attempt = Attempt(RoleTeamState(SPEC, TASK))
     names = [
         worker_for(attempt, gone, "a/b", only_writes=False).name
@@ -109,7 +109,7 @@ def test_a_role_whose_worker_is_gone_gets_another() -> None:
     assert names == [LEAD, f"{LEAD}-2", f"{LEAD}-3"]
 
 
-def test_of_which_turn_a_node_is() -> None:
+def test_node_name_determines_its_turn() -> None:
     causes = ("team:turn-12", "team:turn-3-fallback", "team:qa_engineer", "c-turn-1")
     assert [turn_number(cause) for cause in causes] == [12, 3, None, None]
 
@@ -125,7 +125,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_wherever_the_journal_ends_the_turns_before_it_stand_and_the_next_goes_on(
+def test_restored_journal_keeps_complete_turns_and_continues(
     steps: list[dict[str, str] | None],
 ) -> None:
     driver = TeamDriver()
@@ -155,7 +155,7 @@ def test_wherever_the_journal_ends_the_turns_before_it_stand_and_the_next_goes_o
     assert known == len(whole)
 
 
-def test_the_result_of_a_node_is_read_as_the_decision_that_it_is() -> None:
+def test_node_result_is_read_as_a_decision() -> None:
     driver = TeamDriver()
     node = driver.begin().node
     driver.do(c.StartNode(node, driver.at(node).assigned_worker or "", 1))

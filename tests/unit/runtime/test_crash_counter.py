@@ -29,7 +29,7 @@ def life(tmp_path: Path, last_end: str = "", *taken: str) -> CrashCounter:
     return attempts
 
 
-def test_three_own_deaths_with_a_message_in_hand_make_it_poison(tmp_path: Path) -> None:
+def test_message_in_hand_at_three_crashes_is_poison(tmp_path: Path) -> None:
     life(tmp_path, "", POISON)
     assert not life(tmp_path, "boom", POISON).is_poison(POISON)
     assert not life(tmp_path, "boom", POISON).is_poison(POISON)
@@ -45,7 +45,7 @@ def test_kills_from_outside_are_not_counted(tmp_path: Path) -> None:
         assert not life(tmp_path, "", POISON).is_poison(POISON)
 
 
-def test_what_is_done_is_not_blamed(tmp_path: Path) -> None:
+def test_acknowledged_message_is_not_blamed(tmp_path: Path) -> None:
     for _ in range(5):
         attempts = life(tmp_path, "boom", OTHER, POISON)
         attempts.done(OTHER)
@@ -69,7 +69,7 @@ def test_a_torn_file_counts_nothing(tmp_path: Path) -> None:
     assert not life(tmp_path, "boom").is_stuck_at("1")
 
 
-def test_fault_ofs_are_told_from_kills_and_orderly_ends() -> None:
+def test_faults_are_distinguished_from_kills_and_orderly_ends() -> None:
     def end(kind: str, **about: int) -> str:
         return fault_of(ExitCause.model_validate({"kind": kind, "text": "x", **about}))
 
@@ -81,7 +81,7 @@ def test_fault_ofs_are_told_from_kills_and_orderly_ends() -> None:
     assert end("hung", signal=9) == end("out_of_memory", signal=9) == "x"
 
 
-def test_what_an_incarnation_does_can_be_read_when_it_is_dead(tmp_path: Path) -> None:
+def test_note_of_an_incarnation_can_be_read_after_its_end(tmp_path: Path) -> None:
     assert read_note(tmp_path, "shop/ada", 2) is None
     attempts = CrashCounter(tmp_path, file_name("shop/ada"), 2, "")
     attempts.doing("busy: bash")
@@ -98,7 +98,7 @@ def test_what_an_incarnation_does_can_be_read_when_it_is_dead(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_marker_that_is_no_regular_file_is_replaced(tmp_path: Path, kind: str) -> None:
+def test_irregular_marker_is_replaced(tmp_path: Path, kind: str) -> None:
     UNREADABLE[kind](tmp_path / "shop.ada.taking")
     attempts = CrashCounter(tmp_path, file_name("shop/ada"), 2, "")
     attempts.doing("busy: bash")
@@ -121,7 +121,7 @@ def test_a_process_that_only_noted_steps_has_taken_no_message(tmp_path: Path) ->
     assert CrashCounter(tmp_path, "shop.ada", 2, "it broke down")._counts == {}
 
 
-def test_a_death_over_what_was_counted_before_is_known_from_the_files(tmp_path: Path) -> None:
+def test_repeated_crash_over_one_message_is_recognized_from_the_files(tmp_path: Path) -> None:
     known = []
     for last_end in ("", "boom", "boom", "boom"):
         life(tmp_path, last_end, POISON)
@@ -133,7 +133,7 @@ def test_a_death_over_what_was_counted_before_is_known_from_the_files(tmp_path: 
     assert not is_repeated_crash(tmp_path, "shop/ada")
 
 
-def test_what_only_waits_is_not_blamed(tmp_path: Path) -> None:
+def test_waiting_message_is_not_blamed(tmp_path: Path) -> None:
     attempts = life(tmp_path, "", OTHER, POISON)
     attempts.end(OTHER)
     attempts.close()
@@ -141,7 +141,7 @@ def test_what_only_waits_is_not_blamed(tmp_path: Path) -> None:
     assert (second.is_suspect(POISON), second.is_suspect(OTHER)) == (True, False)
 
 
-def test_who_was_at_hand_at_a_death_is_handled_alone_until_it_is_done(tmp_path: Path) -> None:
+def test_messages_in_hand_at_a_crash_are_handled_alone_until_done(tmp_path: Path) -> None:
     assert life(tmp_path, "", OTHER, POISON).together([OTHER, POISON, THIRD]) == 3
     attempts = life(tmp_path, "boom")
     assert attempts.together([OTHER, POISON]) == 1

@@ -42,7 +42,7 @@ def test_only_the_web_process_sees_keys_of_search_services_and_no_other() -> Non
     assert set(environment_for("web", ENVIRON)) == PLAIN | PROXIES | {"BRAVE_API_KEY"}
 
 
-def test_the_names_of_secrets_are_told_and_no_others() -> None:
+def test_names_of_set_secrets_are_listed() -> None:
     assert secret_names(ENVIRON | {"EMPTY_API_KEY": ""}) == (
         "ANTHROPIC_API_KEY",
         "AWS_SECRET_ACCESS_KEY",
@@ -88,5 +88,5 @@ def test_values_are_handed_on_unchanged() -> None:
         ("recorder", set()),
     ],
 )
-def test_what_a_process_may_see_beyond_the_spawner(kind: str, names: set[str]) -> None:
+def test_further_variables_follow_from_the_kind_of_process(kind: str, names: set[str]) -> None:
     assert further_variables(launch_of(Path("/"), kind), ENVIRON) == names

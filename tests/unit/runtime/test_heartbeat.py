@@ -51,6 +51,6 @@ async def test_a_step_that_is_over_at_once_is_noted_but_not_reported() -> None:
     assert line.logged == ["thinking"]
 
 
-async def test_the_same_step_is_not_reported_again() -> None:
+async def test_repeated_step_is_not_reported_again() -> None:
     line, noted = await reported(["thinking"], before="thinking")
     assert (line.posted, noted) == ([], [])

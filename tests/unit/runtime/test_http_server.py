@@ -70,7 +70,7 @@ async def status_of(stream: Stream) -> bytes:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /", HEAD + b"X: "])
-async def test_a_head_that_does_not_come_in_time_is_answered_408(begun: bytes) -> None:
+async def test_late_request_head_is_answered_with_408(begun: bytes) -> None:
     async with serving(head_seconds=0.2) as port:
         reader, writer = await asyncio.open_connection(HOST, port)
         writer.write(begun)
@@ -78,7 +78,7 @@ async def test_a_head_that_does_not_come_in_time_is_answered_408(begun: bytes) -
         writer.close()
 
 
-async def test_so_is_the_second_one_of_a_connection() -> None:
+async def test_late_second_request_of_a_connection_is_closed() -> None:
     async with serving(head_seconds=1.0) as port:
         stream = await asyncio.open_connection(HOST, port)
         stream[1].write(HEAD + b"\r\n")
@@ -112,7 +112,7 @@ async def test_connections_beyond_the_bound_are_marked_and_far_beyond_reset() ->
             writer.close()
 
 
-async def test_a_stop_cuts_off_what_does_not_end() -> None:
+async def test_stop_closes_unfinished_responses() -> None:
     app = Application()
     async with serving(app) as port:
         stream = await asyncio.open_connection(HOST, port)
@@ -141,7 +141,7 @@ def settings(port: int) -> Any:
     return load_config().http.model_copy(update={"port": port})
 
 
-def test_a_gateway_that_comes_back_takes_its_old_port() -> None:
+def test_restarted_gateway_reuses_its_port() -> None:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port = int(probe.getsockname()[1])
@@ -149,7 +149,7 @@ def test_a_gateway_that_comes_back_takes_its_old_port() -> None:
         assert url_of(listener) == f"http://{HOST}:{port}"
 
 
-def test_an_old_port_that_is_taken_is_left_and_a_configured_one_refused() -> None:
+def test_occupied_old_port_is_replaced_and_a_configured_one_refused() -> None:
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()

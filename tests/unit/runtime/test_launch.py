@@ -48,7 +48,7 @@ def test_a_launch_does_not_show_its_secrets() -> None:
         ("worker", "shop-1/ada-2", "agiraph: worker ada-2"),
     ],
 )
-def test_titles_say_what_a_process_is(kind: str, address: str, title: str) -> None:
+def test_title_names_the_kind_and_address_of_a_process(kind: str, address: str, title: str) -> None:
     assert title_of(kind, address) == title
 
 
@@ -56,7 +56,7 @@ def test_logs_are_named_by_address() -> None:
     assert Home(Path("/h")).system.errors("shop/ada") == Path("/h/system/logs/shop.ada.log")
 
 
-def test_an_unknown_kind_is_told_with_the_known_ones() -> None:
+def test_unknown_kind_of_process_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match=r"unknown kind of process 'x' \(known: broker, clock, "):
         entry_named("x")
     assert entry_named("router") == KINDS["router"]

@@ -7,7 +7,7 @@ from agiraph.messages.control import Pause
 from tests.fakes.line import arrived
 
 
-async def test_it_is_idle_only_while_its_reader_waits_for_the_next() -> None:
+async def test_queue_is_idle_only_while_its_reader_waits() -> None:
     queue, first, second = MessageQueue(), arrived(Pause(), "human"), arrived(Pause(), "human")
     assert not queue.is_idle, "nobody reads yet"
     reading = asyncio.ensure_future(queue.get())

@@ -19,7 +19,7 @@ for text in ("first", "second"):
 
 
 @pytest.mark.parametrize("is_large", [True, False])
-def test_only_a_large_log_is_begun_again(tmp_path: Path, is_large: bool) -> None:
+def test_only_a_large_log_is_truncated(tmp_path: Path, is_large: bool) -> None:
     log = tmp_path / "logs" / "supervisor.log"
     fd = open_log(log)
     with open(fd, "wb") as stderr:
@@ -31,7 +31,7 @@ def test_only_a_large_log_is_begun_again(tmp_path: Path, is_large: bool) -> None
     assert log.stat().st_mode & 0o077 == 0
 
 
-def test_output_that_goes_elsewhere_is_left_alone(tmp_path: Path) -> None:
+def test_other_output_is_not_truncated(tmp_path: Path) -> None:
     log = tmp_path / "supervisor.log"
     log.write_bytes(b"of another")
     other = tmp_path / "stderr"

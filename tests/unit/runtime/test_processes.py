@@ -9,7 +9,7 @@ from actors.runtime.processes import descendants, kill_trees
 from tests.integration.waiting import await_gone, until
 
 
-def test_descendants_are_those_that_exist_now_whichever_thread_began_them() -> None:
+def test_descendants_are_listed_regardless_of_the_starting_thread() -> None:
     begins = "import subprocess, threading\nend = ['sh', '-c', 'echo; read _; sleep 300 & wait']\n"
     begins += "threading.Thread(target=subprocess.run, args=(end,)).start()"
     with subprocess.Popen(
@@ -29,7 +29,7 @@ def test_descendants_are_those_that_exist_now_whichever_thread_began_them() -> N
     assert descendants(shell.pid) == []
 
 
-def test_what_a_process_has_started_since_it_was_found_is_killed_with_it() -> None:
+def test_children_started_after_the_listing_are_killed_too() -> None:
     begins = "read _; setsid sleep 300 & echo $!; wait"
     with subprocess.Popen(
         ["sh", "-c", begins], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

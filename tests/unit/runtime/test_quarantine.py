@@ -34,7 +34,7 @@ def durable(id: bytes, sender: str, body: Any) -> Received:
     return Received(header, body)
 
 
-async def test_a_message_that_comes_back_before_all_is_done_with_it_waits_for_that(
+async def test_returned_message_waits_until_its_quarantine_is_complete(
     tmp_path: Path,
 ) -> None:
     line = SlowEndpoint()

@@ -48,11 +48,11 @@ async def never_called(_runtime: Runtime) -> None:
     raise AssertionError("there was nothing to serve")
 
 
-def test_wrong_settings_are_no_reason_to_try_again(tmp_path: Path) -> None:
+def test_invalid_settings_end_without_a_restart(tmp_path: Path) -> None:
     assert run_actor(launch(tmp_path, config={"nonsense": 1}), never_called) == 64
 
 
-def test_no_router_has_an_exit_code_of_its_own(
+def test_missing_router_has_its_own_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime_module, "HELLO_SECONDS", 0.05)
@@ -79,7 +79,7 @@ async def test_the_inbox_keeps_order_and_every_durable_message() -> None:
     ]
 
 
-async def test_the_inbox_waits_for_what_comes() -> None:
+async def test_queue_waits_for_the_next_message() -> None:
     inbox = MessageQueue()
     getting = asyncio.create_task(inbox.get())
     await asyncio.sleep(0)

@@ -121,7 +121,7 @@ async def scheduled(tmp_path: Path) -> AsyncIterator[SchedulerHome]:
     await scheduled.kill()
 
 
-async def test_a_trigger_fires_at_its_time_and_stands_on_disk(scheduled: SchedulerHome) -> None:
+async def test_trigger_fires_at_its_time_and_is_stored(scheduled: SchedulerHome) -> None:
     id = await scheduled.add("delayed", delay_seconds=60)
     scheduled.time.turn(60)
     await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
@@ -151,7 +151,7 @@ async def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(
     await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
 
 
-async def test_a_firing_that_was_delivered_but_not_struck_off_is_the_same_message(
+async def test_undelivered_firing_is_repeated_under_the_same_id(
     scheduled: SchedulerHome,
 ) -> None:
     await scheduled.add("scheduled", cron="0 * * * *", time_zone="UTC")
@@ -173,7 +173,7 @@ async def test_a_firing_that_was_delivered_but_not_struck_off_is_the_same_messag
     assert len([e for e in scheduled.line.events() if e.type == "trigger.fired"]) == 1
 
 
-async def test_events_that_came_while_the_clock_was_dead_fire(scheduled: SchedulerHome) -> None:
+async def test_events_during_downtime_fire_their_trigger(scheduled: SchedulerHome) -> None:
     await scheduled.add("on_event", event_pattern="node.failed")
     await scheduled.kill()
     scheduled.log("node.completed", "node.failed")
@@ -184,7 +184,7 @@ async def test_events_that_came_while_the_clock_was_dead_fire(scheduled: Schedul
     assert len(scheduled.fired()) == 1
 
 
-async def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(
+async def test_earlier_events_do_not_fire_a_new_trigger(
     scheduled: SchedulerHome,
 ) -> None:
     scheduled.log("node.failed", "node.failed")
@@ -194,7 +194,7 @@ async def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(
     assert len(scheduled.fired()) == 1
 
 
-async def test_a_message_that_comes_twice_makes_one_trigger(scheduled: SchedulerHome) -> None:
+async def test_redelivered_message_creates_one_trigger(scheduled: SchedulerHome) -> None:
     body = CreateTrigger(agent=ADA, type="heartbeat", config={"interval_seconds": 60}, action="x")
     for _ in range(2):
         scheduled.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
@@ -211,7 +211,7 @@ async def test_a_message_that_comes_twice_makes_one_trigger(scheduled: Scheduler
         (ChangeTrigger(agent=ADA, trigger_id="t-1", act="fire"), "human", "unknown trigger 't-1'"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_with_a_reason(
+async def test_invalid_request_is_refused_with_the_reason(
     scheduled: SchedulerHome, body: Any, sender: str, told: str
 ) -> None:
     answer = await scheduled.ask(body, sender)
@@ -219,7 +219,7 @@ async def test_what_cannot_be_done_is_refused_with_a_reason(
     assert told in answer.reason
 
 
-async def test_a_worker_changes_what_it_has_made_and_nothing_else(scheduled: SchedulerHome) -> None:
+async def test_worker_may_change_only_its_own_triggers(scheduled: SchedulerHome) -> None:
     mallory = "ada-1/mallory-7f3c1a"
 
     def new(by: str) -> CreateTrigger:
@@ -243,7 +243,7 @@ async def test_a_worker_changes_what_it_has_made_and_nothing_else(scheduled: Sch
     assert named.trigger["created_by"] == mallory, "it cannot say that another one made it"
 
 
-async def test_a_coordinator_whose_model_cannot_be_asked_has_the_trigger_paused(
+async def test_trigger_is_paused_if_the_model_of_its_coordinator_cannot_be_called(
     scheduled: SchedulerHome,
 ) -> None:
     id = await scheduled.add("heartbeat", interval_seconds=60)
@@ -254,7 +254,7 @@ async def test_a_coordinator_whose_model_cannot_be_asked_has_the_trigger_paused(
     assert (row["status"], row["reason"]) == ("paused", "the key is refused")
 
 
-async def test_damaged_triggers_are_told_and_left_as_they_are(scheduled: SchedulerHome) -> None:
+async def test_damaged_triggers_are_reported_and_kept(scheduled: SchedulerHome) -> None:
     await scheduled.kill()
     scheduled.home.triggers.write_text("{ not JSON")
     scheduled.start()
@@ -265,7 +265,7 @@ async def test_damaged_triggers_are_told_and_left_as_they_are(scheduled: Schedul
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
-async def test_an_agent_whose_triggers_are_no_file_is_set_aside_alone(
+async def test_agent_with_an_irregular_trigger_file_is_set_aside_alone(
     scheduled: SchedulerHome, kind: str
 ) -> None:
     await scheduled.kill()

@@ -15,7 +15,7 @@ ADA, ODD = AgentId("ada-1"), AgentId("odd-1")
 BOUNDS = FiringLimits(late_seconds=60, per_minute=10)
 
 
-def test_an_odd_agent_is_told_and_hides_nobody_else(tmp_path: Path) -> None:
+def test_irregular_agent_is_reported_and_does_not_hide_others(tmp_path: Path) -> None:
     home, log, told = Home(tmp_path), SilentLog(), list[Event]()
     replace_file(home.agent(ADA).triggers, TriggerSet(ADA, BOUNDS).write())
     (home.agents / "link-1").symlink_to(home.agent(ADA).path)

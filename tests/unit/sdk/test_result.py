@@ -40,5 +40,5 @@ def test_reasons_of_the_product_have_a_class() -> None:
         "cancelled: 20 seconds are too long",
     ],
 )
-def test_what_is_said_in_a_reason_is_no_class(said: str) -> None:
+def test_text_of_a_reason_is_not_its_class(said: str) -> None:
     assert NodeFailure("a", said).failure_class == "other"

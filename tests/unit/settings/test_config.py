@@ -23,7 +23,7 @@ def test_every_setting_has_its_default_in_the_shipped_file() -> None:
         assert values.items() <= dumped[section].items()
 
 
-def test_a_file_says_only_what_it_changes(own: Path) -> None:
+def test_settings_file_may_contain_only_changes(own: Path) -> None:
     own.write_text("run:\n  max_concurrent: 9\n")
     config = load_config(own)
     assert config.run.max_concurrent == 9
@@ -69,15 +69,13 @@ def test_an_empty_file_changes_nothing(own: Path, text: str) -> None:
         ("run: !!python/object:os.system {}\n", r"agiraph.yaml:1: is not YAML"),
     ],
 )
-def test_a_mistake_is_told_with_file_line_key_and_what_was_possible(
-    own: Path, text: str, told: str
-) -> None:
+def test_error_names_file_line_key_and_the_possible_values(own: Path, text: str, told: str) -> None:
     own.write_text(text)
     with pytest.raises(InvalidInput, match=told):
         load_config(own)
 
 
-def test_every_mistake_is_told_at_once(own: Path) -> None:
+def test_all_errors_are_reported_at_once(own: Path) -> None:
     own.write_text("run:\n  max_nodes: 0\nlog:\n  level: loud\n")
     with pytest.raises(InvalidInput) as caught:
         load_config(own)
@@ -98,7 +96,7 @@ def test_a_missing_or_unreadable_file_is_named(own: Path) -> None:
         load_config(own.with_suffix(".d"))
 
 
-def test_settings_do_not_change() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_config().run.max_nodes = 1  # type: ignore[misc]
 

@@ -54,7 +54,7 @@ def test_only_the_value_changes(
     assert set_(OWN, *path, to=value) == OWN.replace(line, instead)
 
 
-def test_new_keys_come_after_their_neighbours() -> None:
+def test_new_key_is_inserted_after_its_neighbours() -> None:
     assert set_(OWN, "models", "offline", to=True) == OWN.replace(
         "  worker: c/d\n", "  worker: c/d\n  offline: true\n"
     )
@@ -76,14 +76,14 @@ def test_items_are_added_and_removed() -> None:
     assert set_("rules: []\n", "rules", 0, to={"a": 1}) == "rules:\n  - {a: 1}\n"
 
 
-def test_a_section_goes_with_its_last_key() -> None:
+def test_section_is_removed_with_its_last_key() -> None:
     assert removed(OWN, "models", "worker") == OWN.replace("  worker: c/d\n", "")
     assert removed(OWN, "run", "max_nodes") == OWN.replace("run: {max_nodes: 3}  # short\n", "")
     assert removed(OWN, "run", "nothing") == OWN
     assert removed("a: 1\n", "a") == ""
 
 
-def test_what_cannot_be_done_is_refused() -> None:
+def test_impossible_change_is_refused() -> None:
     with pytest.raises(Refused, match=r"names\.2\.x"):
         edited("names: &n [1, 2]\nothers: *n\n", [YamlChange(("names", 2, "x"), 3)])
     with pytest.raises(Refused):
@@ -98,7 +98,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(st.tuples(KEYS, KEYS, VALUES), max_size=5))
-def test_what_was_set_is_read_again(settings: list[tuple[str, str, Any]]) -> None:
+def test_changed_settings_are_read_back(settings: list[tuple[str, str, Any]]) -> None:
     text, wanted = "# mine\n", dict[str, dict[str, Any]]()
     for section, key, value in settings:
         text = set_(text, section, key, to=value)

@@ -39,7 +39,7 @@ LAUGHS = "nodes:\n- &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ],
     ids=lambda value: value[:12],
 )
-def test_what_becomes_too_much_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_excessive_yaml_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(yaml.YAMLError) as refused:
         read_yaml(text)
     assert why in str(refused.value)
@@ -63,14 +63,14 @@ def test_ordinary_text_is_read_as_ever(text: str, value: object) -> None:
     assert value is None or found == value
 
 
-def test_a_plan_of_aliases_is_refused_before_anything_is_made_of_it() -> None:
+def test_plan_with_expanding_aliases_is_refused_before_expansion() -> None:
     with pytest.raises(InvalidInput, match=r"plan:\d+: is not YAML \(more than 20000 values"):
         parse_plan(LAUGHS)
     with pytest.raises(InvalidInput, match="characters"):
         parse_plan("x" * 300_000)
 
 
-def test_it_takes_little_memory() -> None:
+def test_expanding_aliases_take_little_memory() -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29));"
         "from tests.unit.settings.test_yaml_text import LAUGHS;"

@@ -38,7 +38,7 @@ def test_a_changed_record_counts_from_the_next_call(tmp_path: Path) -> None:
         budgets.billed(REQUEST)
 
 
-def test_a_record_that_is_as_it_was_is_not_read_again(
+def test_unchanged_record_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)

@@ -41,7 +41,7 @@ def held(limits: BudgetLimits, request: ModelRequest) -> dict[str, tuple[float |
     return {f"{s.scope}/{s.period}": (s.usd, s.spent_usd) for s in limits.for_request(request)}
 
 
-def test_all_budgets_of_a_call_hold_and_count_what_is_theirs(ledger: UsageLedger) -> None:
+def test_all_budgets_of_a_call_apply_and_count_their_own_spending(ledger: UsageLedger) -> None:
     clock = StandingClock(10 * DAY)
     config = settings(agent_usd=5, agent_usd_per_day=2, trigger_usd=1)
     spend(ledger, 0.5, 9 * DAY, trigger="t-1")
@@ -78,7 +78,9 @@ def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(ledger: U
     assert held(limits, ask()) == {"agent/day": (1, 0.0)}
 
 
-def test_what_was_set_goes_before_the_settings_and_nothing_is_no_bound(ledger: UsageLedger) -> None:
+def test_set_budget_overrides_the_settings_and_an_empty_one_is_unlimited(
+    ledger: UsageLedger,
+) -> None:
     limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
     limits.set(Budget(scope="agent", key="shop-1", usd=9))
     assert held(limits, ask()) == {"agent/total": (9, 0.0)}
@@ -106,7 +108,7 @@ def test_an_agents_own_budgets_are_known(ledger: UsageLedger) -> None:
     assert not owns_budget("shop-1", run, has_run=lambda run: run == "run-2")
 
 
-def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
+def test_set_budget_discards_its_raises_and_keeps_the_other_unit(
     tmp_path: Path,
 ) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
@@ -134,7 +136,7 @@ def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
         ]
 
 
-def test_who_lacks_money_after_a_budget_was_set_asks_another_question(ledger: UsageLedger) -> None:
+def test_shortage_after_a_changed_budget_is_a_new_question(ledger: UsageLedger) -> None:
     limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
     [before] = limits.for_request(ask())
     shortage = Shortage(budget=before, unit="usd", needs=1)
@@ -147,7 +149,7 @@ def test_who_lacks_money_after_a_budget_was_set_asks_another_question(ledger: Us
     assert calls == [3, 5, 5]
 
 
-def test_budgets_are_told_of_those_that_are_asked_for(ledger: UsageLedger) -> None:
+def test_budgets_are_listed_for_the_requested_scopes(ledger: UsageLedger) -> None:
     limits = ledger.limits(settings(trigger_usd=1), StandingClock(0))
     limits.set(Budget(scope="trigger", key="shop-1/t-1", usd=2))
     limits.set(Budget(scope="trigger", key="shop-2/t-1", usd=3))

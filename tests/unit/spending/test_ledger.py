@@ -41,7 +41,7 @@ def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_sum_with_an_estimate_is_one(tmp_path: Path, is_known: bool) -> None:
+def test_sum_with_an_estimate_is_an_estimate(tmp_path: Path, is_known: bool) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         key = SpendingKey("run", "r1")
         ledger.write(spent("a/ada"))
@@ -53,7 +53,7 @@ def test_a_sum_with_an_estimate_is_one(tmp_path: Path, is_known: bool) -> None:
         assert ledger.by_entity("r1")["a/ada"].is_estimate
 
 
-def test_usage_of_runs_is_summed_once_and_follows_what_is_written(tmp_path: Path) -> None:
+def test_usage_of_runs_is_summed_once_and_updated_by_writes(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         for entity, run in (("a/ada", "r1"), ("b/bob", "r2"), ("b/bob", "r3")):
             ledger.write(spent(entity, run))
@@ -68,7 +68,7 @@ def test_usage_of_runs_is_summed_once_and_follows_what_is_written(tmp_path: Path
         assert ledger.by_entity() == {row.key: row.usage for row in ledger.rows("entity")}
 
 
-def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:
+def test_unknown_price_is_not_a_cost_of_zero(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         ledger.write(spent("a/ada", cost=None))
         assert ledger.by_entity()["a/ada"].cost_usd is None
@@ -76,7 +76,7 @@ def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:
         assert ledger.by_entity()["a/ada"].cost_usd == 0.5
 
 
-def test_what_was_spent_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_usage_is_kept_after_a_kill(tmp_path: Path) -> None:
     first = UsageLedger(tmp_path / "usage.db")
     first.write(spent("a/ada"))
     with UsageLedger(tmp_path / "usage.db") as second:  # the first is not closed: it was killed
@@ -84,7 +84,7 @@ def test_what_was_spent_is_there_after_a_restart(tmp_path: Path) -> None:
     first.close()
 
 
-def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
+def test_usage_rows_are_grouped_by_entity_node_model_or_day(tmp_path: Path) -> None:
     day = 24 * 3600.0
     with UsageLedger(tmp_path / "usage.db") as ledger:
         for number, (entity, run, node, model) in enumerate(
@@ -133,7 +133,7 @@ class FullUntil(_Connection):
         return super().execute(sql, *values)
 
 
-async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
+async def test_usage_waits_for_room_on_a_full_disk_and_is_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.storage.database._Connection", FullUntil)
@@ -153,7 +153,7 @@ async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     assert told == [True, False]
 
 
-async def test_what_was_spent_is_synced_behind_the_answer_and_once_for_all_in_a_moment(
+async def test_usage_is_synced_in_the_background_once_for_several_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: asyncio.Queue[int] = asyncio.Queue()

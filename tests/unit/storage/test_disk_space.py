@@ -44,14 +44,14 @@ def full_for(times: int) -> Callable[[], str]:
     return write
 
 
-def test_who_does_not_wait_is_told_at_once() -> None:
+def test_full_disk_raises_at_once_without_waiting() -> None:
     with pytest.raises(DiskFull, match="No space left") as raised:
         patiently(full_for(1))
     assert raised.value.errno == errno.ENOSPC
     assert is_full_disk(raised.value)
 
 
-def test_who_waits_goes_on_when_there_is_room_and_says_so() -> None:
+def test_waiting_writer_continues_when_there_is_room_and_reports_it() -> None:
     told: list[bool] = []
     with waiting(told.append):
         assert patiently(full_for(3)) == "written"
@@ -63,7 +63,7 @@ def test_who_waits_goes_on_when_there_is_room_and_says_so() -> None:
         patiently(full_for(1))
 
 
-def test_another_fault_is_not_waited_out() -> None:
+def test_other_errors_are_raised_without_waiting() -> None:
     def denied() -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -71,7 +71,7 @@ def test_another_fault_is_not_waited_out() -> None:
         patiently(denied)
 
 
-async def test_work_in_a_loop_is_begun_again_until_there_is_room() -> None:
+async def test_loop_is_repeated_until_there_is_room() -> None:
     write = full_for(2)
 
     async def work() -> str:
@@ -86,7 +86,7 @@ async def test_work_in_a_loop_is_begun_again_until_there_is_room() -> None:
         await outlasting(broken)
 
 
-def test_a_full_disk_is_known_by_whoever_tells_of_it() -> None:
+def test_full_disk_is_recognized_in_every_error_form() -> None:
     database = sqlite3.OperationalError("database or disk is full")
     database.sqlite_errorcode = sqlite3.SQLITE_FULL
     opening = sqlite3.OperationalError("disk I/O error")
@@ -105,7 +105,7 @@ def test_a_full_disk_is_known_by_whoever_tells_of_it() -> None:
         assert not is_full_disk(other)
 
 
-def test_room_is_what_is_free(tmp_path: Path) -> None:
+def test_room_is_the_free_space_of_the_file_system(tmp_path: Path) -> None:
     assert has_room(tmp_path)
     assert not has_room(tmp_path, 2**62)
     assert has_room(tmp_path / "nowhere")

@@ -120,7 +120,7 @@ def test_a_link_is_not_opened(home: Path, is_dangling: bool, act: Callable[[Path
 
 
 @pytest.mark.parametrize("act", FOLDERS.values(), ids=FOLDERS)
-def test_a_link_to_a_folder_is_no_folder(home: Path, act: Callable[[Path], object]) -> None:
+def test_link_to_a_folder_is_refused(home: Path, act: Callable[[Path], object]) -> None:
     (home / "link").symlink_to(home.parent / "outside")
     before = outside(home)
     with pytest.raises(UnsafeFile, match="link is a symbolic link"):
@@ -156,14 +156,16 @@ def test_a_status_is_the_links_own(home: Path) -> None:
 
 @pytest.mark.parametrize("act", EVERY.values(), ids=EVERY)
 @pytest.mark.parametrize("path", ["agents/../agents/ada/file", "agents/ada/..", "agents/.."])
-def test_no_path_leads_upward(home: Path, path: str, act: Callable[[Path], object]) -> None:
+def test_path_with_parent_references_is_refused(
+    home: Path, path: str, act: Callable[[Path], object]
+) -> None:
     with pytest.raises(UnsafeFile):
         act(home / path)
     assert (home / "agents/ada/file").read_text() == "home/agents/ada"
 
 
 @pytest.mark.parametrize("act", PLACES.values(), ids=PLACES)
-def test_a_folder_that_is_exchanged_for_a_link_between_two_steps_leads_nowhere(
+def test_folder_replaced_by_a_link_during_an_access_is_not_followed(
     home: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
 ) -> None:
     """An opened file stays the same file; opening after the exchange is refused."""
@@ -205,7 +207,7 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("act", (READS | WRITES).values(), ids=READS | WRITES)
 @pytest.mark.parametrize("kind", ODD)
-def test_what_is_no_regular_file_is_refused_at_once(
+def test_irregular_file_is_refused_at_once(
     home: Path, kind: str, act: Callable[[Path], object]
 ) -> None:
     make, reason = ODD[kind]
@@ -226,7 +228,7 @@ def test_a_device_is_refused(home: Path, act: Callable[[Path], object]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
-def test_what_is_no_regular_file_is_replaced_and_removed(home: Path, kind: str) -> None:
+def test_irregular_file_is_replaced_and_removed(home: Path, kind: str) -> None:
     ODD[kind][0](home / "odd")
     files.replace_file(home / "odd", "whole")
     assert files.read_text(home / "odd") == "whole"
@@ -236,7 +238,7 @@ def test_what_is_no_regular_file_is_replaced_and_removed(home: Path, kind: str) 
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_a_folder_in_the_place_of_a_new_file_is_put_aside(home: Path, is_empty: bool) -> None:
+def test_folder_in_the_place_of_a_new_file_is_moved_aside(home: Path, is_empty: bool) -> None:
     (home / "folder").mkdir()
     if not is_empty:
         (home / "folder" / "inside").touch()
@@ -256,13 +258,15 @@ def test_a_file_that_is_only_shown_is_cut_and_never_an_error(home: Path) -> None
 
 
 @pytest.mark.parametrize("act", FOLDERS.values(), ids=FOLDERS)
-def test_a_file_in_the_place_of_a_folder_is_told(home: Path, act: Callable[[Path], object]) -> None:
+def test_file_in_the_place_of_a_folder_is_refused(
+    home: Path, act: Callable[[Path], object]
+) -> None:
     with pytest.raises(UnsafeFile, match="file is no folder"):
         act(home / "agents" / "ada" / "file")
 
 
 @ROOT
-def test_a_file_of_another_user_is_read_only_where_it_may_be_anyones(home: Path) -> None:
+def test_file_of_another_user_is_read_only_if_permitted(home: Path) -> None:
     path = home / "agents/ada/file"
     os.chown(path, 12345, -1)
     with pytest.raises(UnsafeFile, match="belongs to user 12345"):
@@ -331,7 +335,7 @@ def test_a_file_of_many_gigabytes_is_refused_without_being_read(home: Path) -> N
 
 @given(st.lists(st.tuples(NAMES, st.binary(max_size=100)), max_size=8))
 @settings(max_examples=40, deadline=None)
-def test_what_was_written_is_read_and_nothing_else_is_left(
+def test_written_files_are_read_back_without_leftovers(
     tmp_path_factory: pytest.TempPathFactory, written: list[tuple[str, bytes]]
 ) -> None:
     folder = tmp_path_factory.mktemp("names") / "a" / "b"
@@ -357,7 +361,7 @@ def test_a_name_may_have_255_bytes(home: Path) -> None:
     assert sorted(os.listdir(home)) == ["agents", name]
 
 
-def test_the_names_of_parts_never_meet(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_partial_files_are_unique(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with files.new_file(home / "same") as first, files.new_file(home / "same") as second:
         assert sum(files.is_part(name) for name in os.listdir(home)) == 2
         os.write(first, b"first")
@@ -371,7 +375,7 @@ def test_the_names_of_parts_never_meet(home: Path, monkeypatch: pytest.MonkeyPat
     assert outside(home) == before
 
 
-def test_a_write_that_is_given_up_leaves_the_old_file_and_nothing_else(home: Path) -> None:
+def test_abandoned_write_keeps_the_old_file(home: Path) -> None:
     path = home / "agents/ada/file"
     with suppress(KeyboardInterrupt), files.new_file(path) as fd:
         os.write(fd, b"half")
@@ -380,13 +384,13 @@ def test_a_write_that_is_given_up_leaves_the_old_file_and_nothing_else(home: Pat
     assert files.read_text(path) == "home/agents/ada"
 
 
-def test_what_goes_wrong_inside_a_new_file_is_told_as_it_is(home: Path) -> None:
+def test_error_inside_a_new_file_is_raised_unchanged(home: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing, files.new_file(home / "target"):
         files.read_bytes(home / "other")
     assert missing.value.filename == str(home / "other")
 
 
-def test_what_a_kill_has_left_is_no_file_of_a_folder(home: Path) -> None:
+def test_leftover_of_a_killed_write_is_not_listed(home: Path) -> None:
     program = (
         "import os, sys, pathlib; from agiraph.storage.files import new_file\n"
         "with new_file(pathlib.Path(sys.argv[1])) as fd: os.write(fd, b'half'); os._exit(9)"
@@ -431,7 +435,7 @@ def test_a_folder_that_is_there_is_made_again_without_complaint(home: Path) -> N
     assert files.is_folder(home / "a" / "b" / "c")
 
 
-def test_a_copy_and_a_move_bring_a_file_whole(home: Path) -> None:
+def test_copy_and_move_keep_the_whole_file(home: Path) -> None:
     data = os.urandom((1 << 20) + 17)
     files.replace_bytes(home / "source", data)
     copies.copy_file(home / "source", home / "new" / "copy")
@@ -445,7 +449,7 @@ def test_a_copy_and_a_move_bring_a_file_whole(home: Path) -> None:
 # --- folders ------------------------------------------------------------------------------------
 
 
-def test_entries_say_what_everything_is(home: Path) -> None:
+def test_entries_have_kind_size_and_time(home: Path) -> None:
     (home / "link").symlink_to("agents")
     os.mkfifo(home / "pipe")
     (home / "file").write_bytes(b"four")
@@ -462,7 +466,7 @@ def test_entries_say_what_everything_is(home: Path) -> None:
         files.entries(home / "nothing")
 
 
-def test_of_many_names_only_so_many_are_looked_at(home: Path) -> None:
+def test_listing_is_bounded(home: Path) -> None:
     for folder in range(3):
         for number in range(400):
             files.make_folder(home / f"{folder}")
@@ -503,7 +507,7 @@ def test_folders_within_folders_are_walked_so_deep_and_removed_however_deep(home
     assert not home.exists()
 
 
-def test_what_was_made_unwritable_is_removed_too(home: Path) -> None:
+def test_unwritable_tree_is_removed(home: Path) -> None:
     before = outside(home)
     (home / "agents/ada/link").symlink_to(home.parent / "outside")
     (home / "agents/ada/inner/most").mkdir(parents=True)
@@ -514,13 +518,13 @@ def test_what_was_made_unwritable_is_removed_too(home: Path) -> None:
     assert outside(home) == before
 
 
-def test_nothing_happens_where_nothing_is_to_be_removed(home: Path) -> None:
+def test_removal_of_a_missing_path_does_nothing(home: Path) -> None:
     for act in (files.remove_file, files.remove_tree):
         act(home / "nothing")
         act(home / "nothing" / "inside")
 
 
-def test_no_descriptor_is_left_open(home: Path) -> None:
+def test_every_descriptor_is_closed(home: Path) -> None:
     place = Path("/proc/self/fd")
     if not place.is_dir():
         pytest.skip("the system does not list descriptors")

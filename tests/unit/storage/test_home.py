@@ -36,7 +36,7 @@ def test_the_layout_is_the_documented_one() -> None:
     assert {path: str(path.relative_to("/h/agents/a")) for path in found} == found
 
 
-def test_what_only_the_runtime_may_write_stands_outside_the_runs_folder() -> None:
+def test_runtime_files_are_outside_the_runs_folder() -> None:
     agent = Home(Path("/h")).agent("a")
     run = agent.run("r").path
     for path in (agent.snapshot("r"), plan_copy(run)):
@@ -45,7 +45,7 @@ def test_what_only_the_runtime_may_write_stands_outside_the_runs_folder() -> Non
         assert not path.is_relative_to(agent.memory)
 
 
-def test_no_two_things_stand_in_one_place() -> None:
+def test_every_part_of_a_home_has_its_own_path() -> None:
     whole = Home(Path("/h"))
     agent = whole.agent("a")
     run = agent.run("r")

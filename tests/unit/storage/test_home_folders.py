@@ -30,7 +30,7 @@ from agiraph.storage.home_folders import (
 from agiraph.storage.walk import closing
 
 
-def test_a_home_is_held_once(tmp_path: Path) -> None:
+def test_home_can_be_locked_once(tmp_path: Path) -> None:
     first, second = (HomeLock(tmp_path, tmp_path / "lock") for _ in range(2))
     first.acquire()
     with pytest.raises(
@@ -43,7 +43,7 @@ def test_a_home_is_held_once(tmp_path: Path) -> None:
     second.release()
 
 
-def test_a_removed_lock_file_lets_no_second_supervisor_start(tmp_path: Path) -> None:
+def test_removed_lock_file_does_not_admit_a_second_supervisor(tmp_path: Path) -> None:
     first, second = (HomeLock(tmp_path, tmp_path / "lock") for _ in range(2))
     first.acquire()
     (tmp_path / "lock").unlink()
@@ -52,7 +52,7 @@ def test_a_removed_lock_file_lets_no_second_supervisor_start(tmp_path: Path) -> 
     first.release()
 
 
-def test_a_command_that_only_looks_does_not_keep_a_supervisor_from_starting(
+def test_read_only_command_does_not_block_the_start_of_a_supervisor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = HomeLock(tmp_path, tmp_path / "lock")
@@ -77,7 +77,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
         make_private(tmp_path / "link")
 
 
-def test_the_socket_moves_to_a_short_folder_if_it_must(tmp_path: Path) -> None:
+def test_long_socket_path_moves_to_a_short_folder(tmp_path: Path) -> None:
     near = Home(Path("/tmp") / f"agiraph-test-{os.getpid()}")
     try:
         assert socket_url(near) == f"ipc://{near.path}/system/run/router.sock"
@@ -103,9 +103,7 @@ def short() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def test_the_socket_is_where_there_is_room_and_nobody_else_can_put_one(
-    tmp_path: Path, short: Path
-) -> None:
+def test_socket_folder_is_short_enough_and_private(tmp_path: Path, short: Path) -> None:
     far = Home(tmp_path / ("x" * 120))
     long = tmp_path / ("y" * 120)
     long.mkdir()
@@ -128,7 +126,7 @@ def test_the_socket_is_where_there_is_room_and_nobody_else_can_put_one(
     assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
 
 
-def test_folders_of_sockets_are_removed_when_their_homes_are_gone_and_no_router_has_them(
+def test_stale_socket_folders_are_removed(
     tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "SHARED", short)
@@ -158,7 +156,7 @@ def test_folders_of_sockets_are_removed_when_their_homes_are_gone_and_no_router_
     assert sorted(short.iterdir()) == sorted([living, locked, starting, recent, foreign])
 
 
-def test_a_home_without_a_folder_for_its_socket_is_refused_with_what_is_wrong_and_what_to_set(
+def test_home_without_a_socket_folder_is_refused_with_reasons_and_variables(
     tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far = Home(tmp_path / ("x" * 120))
@@ -190,7 +188,9 @@ def test_a_home_without_a_folder_for_its_socket_is_refused_with_what_is_wrong_an
         ("human", "human", False),
     ],
 )
-def test_who_may_start_whom(sender: str, address: str, is_allowed: bool) -> None:
+def test_child_is_started_only_by_the_human_or_its_coordinator(
+    sender: str, address: str, is_allowed: bool
+) -> None:
     spec = ChildSpec(address=Address(address), kind="worker", owner=Address(sender))
     told = refusal(sender, SUPERVISOR, StartChild(spec=spec))
     if is_allowed:

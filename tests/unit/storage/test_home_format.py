@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_a_new_home_gets_the_current_format_and_keeps_it(home: Home) -> None:
+def test_new_home_gets_and_keeps_the_current_format(home: Home) -> None:
     check_format(home)
     assert format_of(home) is None
     for _ in range(2):
@@ -25,9 +25,7 @@ def test_a_new_home_gets_the_current_format_and_keeps_it(home: Home) -> None:
 
 
 @pytest.mark.parametrize(("number", "age"), [(FORMAT + 1, "a newer"), (0, "an older")])
-def test_a_home_of_another_format_is_refused_and_stays_as_it_is(
-    home: Home, number: int, age: str
-) -> None:
+def test_home_of_another_format_is_refused_unchanged(home: Home, number: int, age: str) -> None:
     home.system.format.write_text(f"{number}\n")
     for refuse in (check_format, claim_format):
         with pytest.raises(OtherFormat) as caught:
@@ -47,7 +45,7 @@ def test_a_home_that_was_used_without_a_format_has_format_0(home: Home) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "one", "1" * 40])
-def test_a_format_that_is_no_number_is_named(home: Home, text: str) -> None:
+def test_format_that_is_not_a_number_is_refused(home: Home, text: str) -> None:
     home.system.format.write_text(text)
     with pytest.raises(Corrupt, match=r"system/format is damaged: it contains no number"):
         check_format(home)

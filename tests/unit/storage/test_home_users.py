@@ -18,7 +18,7 @@ def ending(home: Path) -> "Popen[str]":
     return Popen([sys.executable, "-c", UNUSED, str(home)], stdin=PIPE, stdout=PIPE, text=True)
 
 
-def test_a_share_is_had_until_it_is_given_back(tmp_path: Path) -> None:
+def test_shared_lock_lasts_until_its_last_release(tmp_path: Path) -> None:
     assert not is_used(tmp_path)
     with HomeShare(tmp_path) as one, HomeShare(tmp_path) as other:
         one.acquire(make=True)
@@ -28,7 +28,7 @@ def test_a_share_is_had_until_it_is_given_back(tmp_path: Path) -> None:
     assert not is_used(tmp_path)
 
 
-def test_where_nothing_was_shared_nothing_is_made(tmp_path: Path) -> None:
+def test_unused_share_creates_no_file(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with HomeShare(home) as share:
         share.acquire()

@@ -21,7 +21,7 @@ RECORD = HostRecord(name="north", url="tcp://home:7400", server_key="K" * 40, la
 KEY = CurveKey(public="P" * 40, secret="S" * 40)
 
 
-def test_a_host_joins_counts_its_starts_and_leaves(tmp_path: Path) -> None:
+def test_host_joins_counts_its_starts_and_leaves(tmp_path: Path) -> None:
     folder = HostFolder(tmp_path / "north")
     with pytest.raises(Refused, match="belongs to no host: `agiraph host join LINE`"):
         folder.record()
@@ -37,7 +37,7 @@ def test_a_host_joins_counts_its_starts_and_leaves(tmp_path: Path) -> None:
     assert not folder.has_joined
 
 
-def test_what_no_worker_has_used_for_long_makes_room(tmp_path: Path) -> None:
+def test_unused_files_of_a_host_are_set_aside(tmp_path: Path) -> None:
     folder, long_ago = HostFolder(tmp_path / "north"), time.time() - UNUSED_SECONDS - 1
     folder.set_aside_unused(time.time(), ())  # nothing was fetched yet
     for name in ("old.ada", "busy.bob", "new.cleo"):
@@ -59,7 +59,7 @@ def test_what_no_worker_has_used_for_long_makes_room(tmp_path: Path) -> None:
     assert len(list(folder.unused.glob("*/large.bin"))) == 2
 
 
-def test_the_one_host_of_a_machine_needs_no_name(
+def test_single_host_of_a_machine_needs_no_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

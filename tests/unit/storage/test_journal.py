@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "journal.jsonl"
 
 
-def test_what_was_appended_is_read_back(path: Path) -> None:
+def test_appended_records_are_read_back(path: Path) -> None:
     with Journal(path) as first:
         assert first.append({"a": 1}, {"b": "zwei ü\n"}) == 2
         assert first.append() == 2
@@ -41,7 +41,7 @@ def test_a_journal_is_for_its_owner_alone(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_no_journal_has_no_records(path: Path) -> None:
+def test_missing_journal_has_no_records(path: Path) -> None:
     assert read_journal(path) == []
 
 
@@ -49,13 +49,13 @@ A = encode_record({"a": 1})
 B = encode_record({"b": 2})
 
 
-def test_a_record_is_readable_json_with_a_checksum_in_it() -> None:
+def test_record_is_json_with_a_checksum() -> None:
     assert A == b'{"a":1,"crc":"a702fc6e"}\n'
     assert encode_record({}) == b'{"crc":"15d54739"}\n'
     assert split_records(A + encode_record({})) == ([{"a": 1}, {}], len(A) + 19)
 
 
-def test_a_journal_from_before_the_checksums_goes_on_with_them(path: Path) -> None:
+def test_journal_without_checksums_is_continued_with_them(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b'{"old":1}\n{"old":2}\n')
     with Journal(path) as opened:
@@ -67,7 +67,7 @@ def test_a_journal_from_before_the_checksums_goes_on_with_them(path: Path) -> No
         read_journal(path)
 
 
-def test_a_torn_tail_is_cut_and_writing_goes_on(path: Path) -> None:
+def test_torn_tail_is_cut_and_writing_continues(path: Path) -> None:
     with Journal(path) as first:
         first.append({"a": 1})
     with path.open("ab") as file:
@@ -94,7 +94,7 @@ BAD = [b"nonsense", b"[1]", b"", b"\xff\xfe", b'{"a":', DEEP, b'{"b":3,"crc":"%b
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("after", [b"", B])
-def test_a_bad_line_is_told_with_file_and_offset_and_the_file_moved_aside(
+def test_damaged_record_is_named_by_offset_and_the_file_moved_aside(
     path: Path, bad: bytes, after: bytes
 ) -> None:
     path.parent.mkdir()
@@ -130,7 +130,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(path.parent.iterdir())
 
 
-def test_only_what_stands_behind_a_mark_is_read(path: Path) -> None:
+def test_only_records_after_a_mark_are_read(path: Path) -> None:
     with Journal(path) as first:
         first.append({"a": 1}, {"b": 2})
         mark = first.mark
@@ -151,14 +151,14 @@ def test_only_what_stands_behind_a_mark_is_read(path: Path) -> None:
         JournalPosition(0, 0, ""),
     ],
 )
-def test_a_mark_of_another_journal_is_passed_over(path: Path, mark: JournalPosition) -> None:
+def test_mark_of_another_journal_is_ignored(path: Path, mark: JournalPosition) -> None:
     with Journal(path) as first:
         first.append({"a": 1})
     with Journal(path, since=mark) as again:
         assert (again.since, again.records) == (None, [{"a": 1}])
 
 
-def test_behind_a_mark_a_torn_tail_is_cut_and_damage_is_found(path: Path) -> None:
+def test_torn_tail_and_damage_after_a_mark_are_found(path: Path) -> None:
     with Journal(path) as first:
         first.append({"a": 1})
         mark = first.mark
@@ -172,7 +172,7 @@ def test_behind_a_mark_a_torn_tail_is_cut_and_damage_is_found(path: Path) -> Non
 
 
 @pytest.mark.parametrize("written", [0, 1, 9, 21])
-def test_a_full_disk_leaves_no_torn_record(
+def test_full_disk_leaves_no_torn_record(
     path: Path, written: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real_write = os.write
@@ -224,7 +224,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(
     assert os.listdir(tmp_path) == ["agent.json"]
 
 
-def test_what_could_not_be_synced_is_written_again_once_there_is_room(
+def test_unsynced_records_are_written_again_once_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "x.jsonl"
@@ -251,7 +251,7 @@ def test_what_could_not_be_synced_is_written_again_once_there_is_room(
     assert read_journal(path) == [{"n": n} for n in range(4)]
 
 
-def test_a_reader_goes_on_where_it_was_while_another_process_writes(tmp_path: Path) -> None:
+def test_reader_continues_after_its_position_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with Journal(path) as journal:
         journal.append({"n": 1}, {"n": 2})
@@ -270,7 +270,7 @@ def test_a_reader_goes_on_where_it_was_while_another_process_writes(tmp_path: Pa
         assert (len(anew.records), anew.are_all) == (4, True)
 
 
-def test_a_closed_journal_leaves_the_file_that_has_its_number_alone(path: Path) -> None:
+def test_closed_journal_does_not_touch_a_file_with_its_old_descriptor(path: Path) -> None:
     journal = Journal(path)
     journal.write({"a": 1})
     journal.close()

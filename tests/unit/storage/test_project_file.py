@@ -94,7 +94,9 @@ def test_values_are_texts_as_on_the_command_line(person: Path) -> None:
         ("[run]\nworker-model = 'text:replay/x'", "run.worker-model: a replay would call tools"),
     ],
 )
-def test_what_it_may_not_set_is_refused_by_file_and_key(person: Path, text: str, told: str) -> None:
+def test_invalid_project_setting_is_refused_by_file_and_key(
+    person: Path, text: str, told: str
+) -> None:
     shop = person / "work" / "shop"
     (shop / "out").symlink_to("/etc")
     file = write(shop, text)
@@ -105,7 +107,7 @@ def test_what_it_may_not_set_is_refused_by_file_and_key(person: Path, text: str,
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "large"])
-def test_what_is_no_plain_file_is_not_read(person: Path, kind: str) -> None:
+def test_irregular_project_file_is_refused(person: Path, kind: str) -> None:
     file = person / "work" / "shop" / NAME
     match kind:
         case "pipe":
@@ -118,7 +120,7 @@ def test_what_is_no_plain_file_is_not_read(person: Path, kind: str) -> None:
         project_file()
 
 
-def test_the_home_is_that_of_the_environment_then_of_the_project(
+def test_home_comes_from_the_environment_before_the_project_file(
     person: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert chosen_home() == person / ".agiraph"

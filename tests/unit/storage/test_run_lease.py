@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_agent_is_left_when_its_command_was_killed(home: Path) -> None:
+def test_agent_of_a_killed_command_is_left(home: Path) -> None:
     command = [sys.executable, "-c", ATTENDS, str(home), AGENT]
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
         assert process.stdout is not None
@@ -38,12 +38,12 @@ def test_an_agent_is_left_when_its_command_was_killed(home: Path) -> None:
     assert left_agents(home) == [AGENT]
 
 
-def test_an_agent_that_no_command_attended_is_not_left(home: Path) -> None:
+def test_agent_without_a_command_is_not_left(home: Path) -> None:
     assert not is_left(home, AGENT)
     assert left_agents(home) == []
 
 
-def test_who_comes_back_attends_it_again(home: Path) -> None:
+def test_reattached_agent_is_not_left(home: Path) -> None:
     attend(home).end()
     again = attend(home)
     assert not is_left(home, AGENT)
@@ -51,7 +51,7 @@ def test_who_comes_back_attends_it_again(home: Path) -> None:
     assert is_left(home, AGENT)
 
 
-def test_what_is_to_go_on_is_not_left(home: Path) -> None:
+def test_detached_agent_is_not_left(home: Path) -> None:
     attend(home).end()
     detach_agent(home, AGENT)
     assert not is_left(home, AGENT)
@@ -59,7 +59,7 @@ def test_what_is_to_go_on_is_not_left(home: Path) -> None:
     assert not is_left(home, AGENT)
 
 
-def test_where_no_supervisor_has_been_nothing_is_made(tmp_path: Path) -> None:
+def test_lease_on_a_missing_home_creates_no_folder(tmp_path: Path) -> None:
     attend(tmp_path / "home").end()
     assert not (tmp_path / "home").exists()
 

@@ -20,7 +20,7 @@ def snapshots(folder: Path, fold: int = 1) -> Snapshots[list[int]]:
     return Snapshots(folder / "journal.jsonl.snapshot", NUMBERS, fold)
 
 
-def test_what_was_kept_is_loaded(tmp_path: Path) -> None:
+def test_kept_snapshot_is_loaded(tmp_path: Path) -> None:
     assert snapshots(tmp_path).load() is None
     snapshots(tmp_path).keep_if_due(MARK, [1, 2])
     assert snapshots(tmp_path).load() == (MARK, [1, 2])
@@ -37,7 +37,7 @@ def test_snapshots_become_rarer_as_the_journal_grows() -> None:
     assert all(later - earlier <= later / SHARE for earlier, later in pairwise(taken[6:]))
 
 
-def test_none_is_taken_before_it_is_due(tmp_path: Path) -> None:
+def test_snapshot_is_not_taken_before_it_is_due(tmp_path: Path) -> None:
     kept = snapshots(tmp_path)
     kept.keep_if_due(JournalPosition(FEWEST_RECORDS - 1, 90, "end"), [1])
     assert kept.load() is None
@@ -47,7 +47,7 @@ def test_none_is_taken_before_it_is_due(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", range(150))
-def test_a_damaged_snapshot_counts_as_none(tmp_path: Path, place: int) -> None:
+def test_damaged_snapshot_is_ignored(tmp_path: Path, place: int) -> None:
     kept = snapshots(tmp_path)
     kept.keep_if_due(MARK, [1, 2])
     data = bytearray(kept.path.read_bytes())
@@ -58,7 +58,7 @@ def test_a_damaged_snapshot_counts_as_none(tmp_path: Path, place: int) -> None:
     assert kept.load() is None
 
 
-def test_a_snapshot_of_another_shape_or_meaning_counts_as_none(tmp_path: Path) -> None:
+def test_snapshot_of_another_type_or_version_is_ignored(tmp_path: Path) -> None:
     snapshots(tmp_path).keep_if_due(MARK, [1, 2])
     assert snapshots(tmp_path, fold=2).load() is None
     words: TypeAdapter[list[str]] = TypeAdapter(list[str])
@@ -76,7 +76,7 @@ def heard(number: int) -> InputReceived:
     return InputReceived(content=f"line {number}", from_name="bob", ts=0.0, message=f"m{number}")
 
 
-def test_a_conversation_goes_on_from_its_snapshot(tmp_path: Path) -> None:
+def test_conversation_continues_from_its_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "conversation.jsonl"
     first = Conversation(path)
     for begin in range(0, 3000, 100):
@@ -98,7 +98,7 @@ def test_a_conversation_goes_on_from_its_snapshot(tmp_path: Path) -> None:
     last.close()
 
 
-def test_a_snapshot_of_another_journal_is_not_believed(tmp_path: Path) -> None:
+def test_snapshot_of_another_journal_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "conversation.jsonl"
     first = Conversation(path)
     first.append(*(heard(number) for number in range(2000)))

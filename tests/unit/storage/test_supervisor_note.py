@@ -38,7 +38,7 @@ def test_holder_is_the_process_that_wrote_its_pid(tmp_path: Path) -> None:
         assert pid_here(process.pid, Home(tmp_path).system.path) == process.pid
 
 
-def test_pid_of_another_process_is_no_holder(tmp_path: Path) -> None:
+def test_pid_of_another_process_is_not_the_holder(tmp_path: Path) -> None:
     with held(Home(tmp_path)):
         assert pid_here(os.getpid(), Home(tmp_path).system.path) is None
 

@@ -37,7 +37,7 @@ def wanted(upload: Upload) -> list[tuple[str, int]]:
     return [(one.path, offset) for one, offset in upload.wanted]
 
 
-def test_a_folder_comes_in_parts_and_goes_on_after_a_restart(tmp_path: Path) -> None:
+def test_folder_is_uploaded_in_parts_and_resumed_after_a_restart(tmp_path: Path) -> None:
     first = uploads(tmp_path)
     upload = first.declare("My Papers!", FILES)
     assert upload.id.startswith("my-papers-")
@@ -61,7 +61,7 @@ def test_a_folder_comes_in_parts_and_goes_on_after_a_restart(tmp_path: Path) -> 
     assert not again.declare("My Papers!", FILES).wanted
 
 
-def test_what_another_upload_has_is_not_wanted(tmp_path: Path) -> None:
+def test_content_of_another_upload_is_not_requested_again(tmp_path: Path) -> None:
     known = uploads(tmp_path)
     first = known.declare("papers", FILES)
     known.take(first.id, 0, A + B)
@@ -73,7 +73,7 @@ def test_what_another_upload_has_is_not_wanted(tmp_path: Path) -> None:
     assert wanted(known.declare("papers", [file("b.md", B)])) == [("b.md", 0)]
 
 
-def test_another_content_than_declared_is_refused_and_sent_anew(tmp_path: Path) -> None:
+def test_content_that_differs_from_its_digest_is_refused_and_sent_again(tmp_path: Path) -> None:
     known = uploads(tmp_path)
     upload = known.declare("papers", [file("a.md", A)])
     with pytest.raises(InvalidInput, match=r"'a.md' have the SHA-256 .* send it again"):
@@ -82,7 +82,7 @@ def test_another_content_than_declared_is_refused_and_sent_anew(tmp_path: Path) 
     assert wanted(known.declare("papers", [file("a.md", A)])) == [("a.md", 0)]
 
 
-def test_what_no_agent_uses_is_removed_after_a_while(tmp_path: Path) -> None:
+def test_unused_upload_is_removed_later(tmp_path: Path) -> None:
     known = uploads(tmp_path)
     kept, left = (known.declare(name, [file("a", b"")]).path for name in ("kept", "left"))
     now = kept.stat().st_mtime + FORGOTTEN_SECONDS
@@ -106,13 +106,13 @@ def test_what_no_agent_uses_is_removed_after_a_while(tmp_path: Path) -> None:
     ],
     ids=lambda one: f"{one.kind} {one.path[:10]} {one.target}",
 )
-def test_what_climbs_or_is_no_file_is_refused(tmp_path: Path, entry: FileEntry) -> None:
+def test_invalid_entry_is_refused(tmp_path: Path, entry: FileEntry) -> None:
     with pytest.raises(InvalidInput, match=r"is not the path|leads out|needs its|has no content"):
         uploads(tmp_path).declare("papers", [FileEntry(path="d", kind="folder"), entry])
     assert not (tmp_path / "inputs").exists()
 
 
-def test_a_link_stays_inside_whatever_other_links_are_there() -> None:
+def test_link_stays_inside_regardless_of_other_links() -> None:
     deep = PurePosixPath("a/b/l")
     assert all(stays_inside(deep, t) for t in ("x", "./x/y", "../c", "../../top"))
     assert not any(stays_inside(deep, t) for t in ("../../..", "x/..", "../c/../d", "", "/"))

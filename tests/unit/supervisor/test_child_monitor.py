@@ -70,7 +70,7 @@ class EarlyMailSupervisor:
         raise error
 
 
-async def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(
+async def test_ready_message_before_the_launch_report_counts(
     tmp_path: Path,
 ) -> None:
     children = EarlyMailSupervisor(tmp_path)
@@ -87,7 +87,7 @@ async def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(
 
 
 @pytest.mark.parametrize("is_quick", [True, False])
-async def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
+async def test_mail_during_the_start_does_not_restart_a_parked_child(
     tmp_path: Path, is_quick: bool
 ) -> None:
     children = EarlyMailSupervisor(tmp_path, is_quick=is_quick)
@@ -99,7 +99,7 @@ async def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_p
     assert children.lives == 1
 
 
-async def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
+async def test_mail_during_parking_restarts_the_child(tmp_path: Path) -> None:
     children = EarlyMailSupervisor(tmp_path)
     await children.monitor.start()
     await children.monitor.wake()

@@ -53,7 +53,7 @@ def test_a_silent_process_is_suspect_once_then_hung_once() -> None:
     assert found == [SuspectedHang("shop/ada", 1, 10), Hung("shop/ada", 1, 30)]
 
 
-def test_one_that_turns_again_is_no_suspect_any_more() -> None:
+def test_process_that_beats_again_is_not_suspect() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 14, "router") == [SuspectedHang("shop/ada", 1, 10)]
     assert heartbeats.record("shop/ada", 1)
@@ -61,7 +61,7 @@ def test_one_that_turns_again_is_no_suspect_any_more() -> None:
     assert looks(heartbeats, 14, 24, "router") == [SuspectedHang("shop/ada", 1, 10)]
 
 
-def test_a_router_that_begins_again_sets_all_silence_back() -> None:
+def test_restarted_router_resets_the_silence_of_all_processes() -> None:
     heartbeats = watching("shop/ada")
     looks(heartbeats, 2, 10, "router")
     heartbeats.ended("router")
@@ -76,20 +76,20 @@ def test_suspended_supervisor_suspects_no_process() -> None:
     assert heartbeats.check(10_000, nobody) == []
 
 
-def test_beats_of_another_incarnation_do_not_count() -> None:
+def test_heartbeats_of_another_incarnation_are_ignored() -> None:
     heartbeats = watching("shop/ada")
     heartbeats.began("shop/ada", 2)
     assert looks(heartbeats, 2, 14, "router", "shop/ada") == [SuspectedHang("shop/ada", 2, 10)]
 
 
-def test_who_has_ended_is_not_watched() -> None:
+def test_ended_process_is_not_watched() -> None:
     heartbeats = watching("shop/ada")
     heartbeats.ended("shop/ada")
     assert not heartbeats.record("shop/ada", 1)
     assert looks(heartbeats, 2, 60, "router") == []
 
 
-def test_an_excused_process_begins_again_with_its_whole_time() -> None:
+def test_excused_process_gets_its_full_time_again() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 14, "router") == [SuspectedHang("shop/ada", 1, 10)]
     assert looks(heartbeats, 14, 200, "router", is_excused=lambda at: at == "shop/ada") == []
@@ -122,7 +122,7 @@ def test_a_start_that_is_excused_has_its_whole_time_afterwards() -> None:
     assert looks(heartbeats, 214, 230, "router") == [NotReady("shop/ada", 1, READY_WITHIN)]
 
 
-def test_a_start_does_not_count_while_the_router_is_away_or_the_supervisor_does_not_run() -> None:
+def test_start_time_does_not_pass_without_a_router_or_a_running_supervisor() -> None:
     heartbeats = watching()
     heartbeats.ended("router")
     heartbeats.started("router", 2, 100.0)

@@ -13,7 +13,7 @@ from agiraph.logs.log import logger
 from agiraph.messages.host import HostRefused, RenewLease
 
 
-async def test_a_host_whose_version_is_another_is_audited_once_though_it_asks_again() -> None:
+async def test_host_of_another_version_is_audited_once() -> None:
     told: list[tuple[str, HostRefused]] = []
 
     def renew(name: str, body: RenewLease) -> None:

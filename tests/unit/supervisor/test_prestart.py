@@ -12,7 +12,7 @@ from actors.supervisor.processes.restarts import ProcessExit
 from tests.fakes.launches import launch_of
 
 
-async def test_one_that_died_before_its_launch_is_known_to_have_ended(tmp_path: Path) -> None:
+async def test_process_killed_before_its_launch_is_reported_as_ended(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "router.log"
     waiting = start_actor(dict(os.environ), log, kind="router")
     os.kill(waiting.pid, signal.SIGKILL)
@@ -27,7 +27,7 @@ async def test_one_that_died_before_its_launch_is_known_to_have_ended(tmp_path: 
         assert await spawned.ended == ProcessExit(signal=signal.SIGKILL)
 
 
-def test_one_whose_launch_never_comes_ends_with_its_descriptor(tmp_path: Path) -> None:
+def test_process_without_a_launch_ends_with_its_pipe(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "broker.log"
     waiting = start_actor(dict(os.environ), log, kind="broker")
     os.close(waiting.pipe)
@@ -36,7 +36,7 @@ def test_one_whose_launch_never_comes_ends_with_its_descriptor(tmp_path: Path) -
     assert log.read_text() == ""
 
 
-def test_the_broker_alone_sees_what_the_providers_of_the_home_name(tmp_path: Path) -> None:
+def test_only_the_broker_gets_the_variables_of_own_providers(tmp_path: Path) -> None:
     environ = {
         "PATH": "/bin",
         "OPENAI_API_KEY": "k",

@@ -66,7 +66,7 @@ def test_two_calls_have_two_keys_and_a_callers_own_key_is_used() -> None:
     assert own == "mine"
 
 
-def test_what_only_asks_carries_no_key() -> None:
+def test_reading_call_has_no_idempotency_key() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         assert KEY not in request.headers
         return httpx.Response(200, json=[])
@@ -85,7 +85,7 @@ def test_a_gateway_that_was_never_reached_is_not_waited_for() -> None:
     assert len(gateway.requests) == 1
 
 
-def test_patience_ends_and_so_it_does_when_nobody_will_come_back() -> None:
+def test_retries_end_with_the_patience_or_with_an_expected_shutdown() -> None:
     gateway = Flaky(deaths=10**9)
     with client_of(gateway, patience_seconds=0.0) as client, pytest.raises(NotReachable):
         client.agents()
@@ -120,7 +120,7 @@ def test_a_refusal_is_an_error_with_its_reason(
     assert error.value.status == response.status_code
 
 
-async def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> None:
+async def test_async_client_repeats_calls_like_the_sync_client() -> None:
     gateway = Flaky(deaths=1)
     async with AsyncClient("http://gateway", "t") as client:
         await client._http.aclose()
@@ -133,7 +133,7 @@ async def test_the_async_client_makes_the_same_calls_and_has_the_same_patience()
     assert [request.url.path for request in gateway.requests] == ["/agents/shop/send"] * 2
 
 
-def test_an_answer_of_another_home_at_the_port_of_a_gateway_that_restarts_is_not_believed(
+def test_response_of_another_home_at_a_reused_port_is_ignored(
     tmp_path: Path,
 ) -> None:
     def answers(request: httpx.Request) -> httpx.Response:
@@ -165,7 +165,7 @@ def test_every_call_is_documented_and_has_a_name_that_help_shows() -> None:
         assert client.create_agent.__name__ == "create_agent"
 
 
-def test_a_name_that_would_lead_elsewhere_is_refused_before_it_is_sent() -> None:
+def test_name_that_would_change_the_path_is_refused_before_sending() -> None:
     with client_of(Flaky(deaths=0)) as client:
         for name in ("", ".", ".."):
             with pytest.raises(ApiError, match="there is no"):

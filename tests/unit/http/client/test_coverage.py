@@ -90,7 +90,7 @@ def test_every_call_reaches_an_endpoint() -> None:
         ), f"{name}: {call.method} {call.path}"
 
 
-def test_what_changes_something_carries_a_key_and_nothing_else_does() -> None:
+def test_only_changing_calls_have_an_idempotency_key() -> None:
     for name, verb in verbs().items():
         call = described(verb)
         is_reading = call.path.endswith(("/search", "/check"))

@@ -51,19 +51,17 @@ def told(
         (told(ProcessExit(code=0), step="busy: bash", tail=("hello",)), "exit", "exit code 0"),
     ],
 )
-def test_each_kind_of_end_has_its_kind_and_its_words(
-    cause: ExitCause, kind: str, text: str
-) -> None:
+def test_each_exit_has_its_kind_and_text(cause: ExitCause, kind: str, text: str) -> None:
     assert cause.kind == kind
     assert text in cause.text
 
 
-def test_a_clean_end_carries_no_last_words() -> None:
+def test_clean_exit_has_no_stderr() -> None:
     assert told(ProcessExit(code=0), tail=("hello",)).stderr == ""
     assert told(ProcessExit(code=2), tail=("a", "b")).stderr == "a\nb"
 
 
-def test_the_tail_holds_what_was_said_since_and_no_secret(tmp_path: Path) -> None:
+def test_tail_has_new_lines_without_secrets(tmp_path: Path) -> None:
     log = tmp_path / "ada.log"
     assert (size_of(log), tail_of(log, 0)) == (0, [])
     log.write_text("an earlier life\n")

@@ -32,7 +32,7 @@ def after(
     return decide(policy, history, ended, ready, now, MIDDLE)
 
 
-def test_the_first_restart_is_immediate_and_later_ones_back_off() -> None:
+def test_first_restart_is_immediate_and_later_ones_back_off() -> None:
     first = after(PERMANENT, RestartHistory(), CRASH, 100)
     assert first == Restart(0.0, RestartHistory(restarts=(100,)))
     assert isinstance(first, Restart)
@@ -45,7 +45,7 @@ def test_more_restarts_than_the_intensity_give_up() -> None:
     assert verdict == GiveUp("it ended 3 times within 60 s (last: killed by SIGKILL)")
 
 
-def test_old_restarts_are_forgiven() -> None:
+def test_old_restarts_are_not_counted() -> None:
     verdict = after(PERMANENT, RestartHistory(restarts=(1, 2)), CRASH, 100)
     assert verdict == Restart(0.0, RestartHistory(restarts=(100,)))
 
@@ -74,7 +74,9 @@ def test_intensity_zero_gives_up_at_once() -> None:
         ("transient", ProcessExit(code=64), GiveUp),
     ],
 )
-def test_each_kind_of_child_and_end(kind: str, ended: ProcessExit, expected: type) -> None:
+def test_restart_decision_follows_from_policy_and_exit(
+    kind: str, ended: ProcessExit, expected: type
+) -> None:
     policy = RestartPolicy(kind, 2, 60)  # type: ignore[arg-type]
     assert isinstance(after(policy, RestartHistory(), ended, 1), expected)
 
@@ -91,7 +93,7 @@ def test_a_start_that_fails_has_a_count_of_its_own() -> None:
     assert last == GiveUp("it did not start 3 times (exit code 1: ImportError: x)")
 
 
-def test_a_missing_router_is_nobodys_fault() -> None:
+def test_missing_router_does_not_count_as_a_failure() -> None:
     history = RestartHistory(restarts=(100, 100), start_failures=2)
     for _ in range(50):
         verdict = after(PERMANENT, history, ProcessExit(code=76), 100, ready=False)
@@ -106,7 +108,7 @@ def test_being_ready_once_clears_the_failed_starts() -> None:
     assert verdict.history.start_failures == 0
 
 
-def test_one_that_parked_is_no_crash_unless_it_never_began() -> None:
+def test_parking_is_not_a_crash_after_a_complete_start() -> None:
     for policy in (PERMANENT, TRANSIENT):
         assert after(policy, RestartHistory(), ProcessExit(code=77), 1) == Parked()
     assert isinstance(
@@ -148,7 +150,7 @@ def test_restart_delays_are_reset_when_a_service_has_run_for_a_while() -> None:
 
 
 @pytest.mark.parametrize("policy", [PERMANENT, TRANSIENT, SERVICE])
-def test_kills_from_outside_count_against_nothing(policy: RestartPolicy) -> None:
+def test_kills_from_outside_are_not_counted(policy: RestartPolicy) -> None:
     history = RestartHistory(restarts=(99, 100), start_failures=2, faults=7, back_at=100)
     for step in range(120):
         now = 101 + step / 2
@@ -157,7 +159,7 @@ def test_kills_from_outside_count_against_nothing(policy: RestartPolicy) -> None
         history = verdict.history
 
 
-def test_a_kill_that_follows_each_start_makes_no_busy_loop() -> None:
+def test_kill_after_each_start_causes_no_busy_loop() -> None:
     history, now, delays = RestartHistory(), 1.0, []
     for _ in range(5):
         verdict = after(SERVICE, history, KILLED, now, ready=False)
@@ -167,13 +169,13 @@ def test_a_kill_that_follows_each_start_makes_no_busy_loop() -> None:
     assert delays == [0, 0.2, 0, 0.2, 0]
 
 
-def test_an_end_is_told_in_words() -> None:
+def test_exit_is_described_in_words() -> None:
     assert ProcessExit(signal=15).describe() == "killed by SIGTERM"
     assert ProcessExit(signal=63).describe() == "killed by signal 63"
     assert ProcessExit(code=3, hint="boom").describe() == "exit code 3: boom"
 
 
-def test_want_of_room_on_the_disk_is_nobodys_fault_however_long_it_lasts() -> None:
+def test_full_disk_does_not_count_as_a_failure() -> None:
     history = RestartHistory(restarts=(99.0,), start_failures=1)
     for was_ready in (True, False):
         verdict = after(PERMANENT, history, ProcessExit(code=74), 100, was_ready)

@@ -7,13 +7,13 @@ from pathlib import Path
 from tests.unit.tools.entity_tools import EntityTools
 
 
-async def test_what_is_written_is_read_back(entity: EntityTools) -> None:
+async def test_written_file_is_read_back(entity: EntityTools) -> None:
     wrote = await entity.call("write_file", path="notes/a.md", content="grüße\n")
     assert wrote.content == "Wrote 8 bytes to scratch/notes/a.md."
     assert (await entity.call("read_file", path="scratch/notes/a.md")).content == "grüße\n"
 
 
-async def test_a_long_file_is_read_on_from_where_it_was_cut(entity: EntityTools) -> None:
+async def test_long_file_is_read_in_parts(entity: EntityTools) -> None:
     entity.limited("files", read_limit=100)
     text = "ä" * 120
     (entity.input / "long.txt").write_text(text)
@@ -28,7 +28,7 @@ async def test_a_long_file_is_read_on_from_where_it_was_cut(entity: EntityTools)
     assert seen == text
 
 
-async def test_a_missing_file_is_named_as_the_model_named_it(
+async def test_missing_file_is_named_with_the_path_of_the_model(
     entity: EntityTools, tmp_path: Path
 ) -> None:
     result = await entity.call("read_file", path="scratch/nothing.md")
@@ -37,7 +37,7 @@ async def test_a_missing_file_is_named_as_the_model_named_it(
     assert str(tmp_path) not in result.content
 
 
-async def test_what_is_no_text_is_refused_with_a_way_on(entity: EntityTools) -> None:
+async def test_unreadable_file_is_refused_with_an_alternative(entity: EntityTools) -> None:
     (entity.input / "x.bin").write_bytes(b"\0\1\2")
     os.mkfifo(entity.input / "pipe")
     for path, reason in (
@@ -82,14 +82,14 @@ async def test_a_listing_is_one_object_with_kinds_and_sizes(entity: EntityTools)
     }
 
 
-async def test_a_name_that_is_no_text_is_still_listed(entity: EntityTools) -> None:
+async def test_name_that_is_not_utf8_is_listed(entity: EntityTools) -> None:
     Path(os.fsdecode(os.fsencode(entity.input) + b"/caf\xe9")).write_text("x")
     content = (await entity.call("list_files", path="input")).content
     assert json.loads(content)["entries"][0]["name"] == "caf\ufffd"
     content.encode()
 
 
-async def test_a_ref_gives_the_file_or_all_files_it_points_to(entity: EntityTools) -> None:
+async def test_ref_returns_its_file_or_all_files_of_its_folder(entity: EntityTools) -> None:
     published = entity.run.node("up-worker-0b0b0b").published
     published.mkdir(parents=True)
     (published / "one.md").write_text("first")
@@ -105,7 +105,7 @@ async def test_a_ref_gives_the_file_or_all_files_it_points_to(entity: EntityTool
     assert "known: one, up" in wrong.content
 
 
-async def test_a_coordinator_has_no_refs_and_is_told_what_to_use(tmp_path: Path) -> None:
+async def test_coordinator_without_refs_is_referred_to_read_file(tmp_path: Path) -> None:
     result = await EntityTools(tmp_path, "coordinator").call("read_ref", ref_name="x")
     assert result.is_error
     assert "read_file" in result.content

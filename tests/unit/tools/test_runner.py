@@ -18,7 +18,9 @@ ODD: dict[str, Callable[[Path, Path], object]] = {
 
 @pytest.mark.parametrize("suffix", ["", ".part"])
 @pytest.mark.parametrize("odd", ODD)
-def test_what_stands_in_the_way_is_replaced(tmp_path: Path, odd: str, suffix: str) -> None:
+def test_irregular_file_at_the_outcome_path_is_replaced(
+    tmp_path: Path, odd: str, suffix: str
+) -> None:
     secret, folder = tmp_path / "secret", tmp_path / "call"
     secret.write_text("secret")
     folder.mkdir()

@@ -34,7 +34,7 @@ def launch(tmp_path: Path, stage: object) -> tuple[str, list[tuple[Any, ...]]]:
     return turn.content, entity.team.asked
 
 
-def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: Path) -> None:
+def test_stage_of_a_collaboration_plan_is_accepted_as_written(tmp_path: Path) -> None:
     content, asked = launch(tmp_path, STAGE)
     contract = ContractTerms(checkpoint_policy="all_must_complete", timeout_seconds=60)
     alice = RoleSpec(
@@ -50,11 +50,11 @@ def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: P
     assert json.loads(content) == {"stage": "Research"}
 
 
-def test_a_stage_may_come_as_text(tmp_path: Path) -> None:
+def test_stage_may_be_json_text(tmp_path: Path) -> None:
     assert launch(tmp_path / "a", json.dumps(STAGE))[1] == launch(tmp_path / "b", STAGE)[1]
 
 
-def test_what_is_wrong_in_a_stage_is_named_with_its_place(tmp_path: Path) -> None:
+def test_error_in_a_stage_names_its_place(tmp_path: Path) -> None:
     role = {"name": "Eve", "prompt": "x", "colour": "red"}
     wrong = {"roles": [role], "contract": {"checkpoint_policy": "most"}}
     content, asked = launch(tmp_path, wrong)

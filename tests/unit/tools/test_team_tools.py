@@ -14,13 +14,13 @@ async def test_a_message_carries_its_call_and_its_mode(entity: EntityTools) -> N
     assert entity.team.asked == [("send_message", "call-1", "ada", "look", "interrupt")]
 
 
-async def test_messages_come_as_text(entity: EntityTools) -> None:
+async def test_new_messages_are_returned_as_text(entity: EntityTools) -> None:
     assert (await entity.call("check_messages")).content == "No new messages."
     entity.team.arrived = ["[Message from ada]: a", "[Message from ben]: b"]
     assert "ada]: a\n\n[Message" in (await entity.call("check_messages")).content
 
 
-async def test_a_result_of_the_team_is_what_the_model_reads(entity: EntityTools) -> None:
+async def test_result_of_the_team_is_returned_to_the_model(entity: EntityTools) -> None:
     assert (await entity.call("ask_human", question="colour?")).content == "blue"
     published = await entity.call("publish", summary="done")
     assert json.loads(published.content) == {"published": ["report.md"]}
@@ -35,7 +35,7 @@ async def test_a_node_may_be_created_and_waited_for_in_one_call(entity: EntityTo
 
 
 @pytest.mark.parametrize("given", [["a", "b"], '["a", "b"]'])
-async def test_lists_of_names_are_taken_as_models_write_them(
+async def test_name_lists_are_accepted_in_every_form_of_models(
     entity: EntityTools, given: object
 ) -> None:
     await entity.call("create_work_node", task="t", dependencies=given, refs=None)

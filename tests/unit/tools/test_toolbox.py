@@ -31,7 +31,7 @@ def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_describ
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])
-def test_in_short_a_tool_is_its_name_one_line_and_its_parameters(kind: EntityKind) -> None:
+def test_shortened_tool_has_name_one_line_and_parameters(kind: EntityKind) -> None:
     whole = Toolbox.for_entity(kind)
     short = whole.shortened()
     assert short.names == (*whole.names, "read_runbook")
@@ -45,7 +45,7 @@ def test_in_short_a_tool_is_its_name_one_line_and_its_parameters(kind: EntityKin
         assert set(before.parameters.get("required", ())) <= set(after.parameters["properties"])
 
 
-def test_in_short_only_what_is_nested_and_optional_is_left_out() -> None:
+def test_shortened_schema_omits_only_nested_optional_fields() -> None:
     short = Toolbox.for_entity("coordinator").shortened()
     (node,) = [schema for schema in short.schemas() if schema.name == "create_work_node"]
     assert {"task", "refs", "dependencies", "wait"} <= set(node.parameters["properties"])
@@ -67,19 +67,19 @@ async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(entity: Enti
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])
-def test_no_two_tools_of_an_entity_are_called_alike(kind: EntityKind) -> None:
+def test_tools_of_an_entity_have_unique_names(kind: EntityKind) -> None:
     names = [tool.name for tool in TOOLS if kind in tool.kinds]
     assert len(set(names)) == len(names)
 
 
-def test_the_guidance_names_only_the_tools_held() -> None:
+def test_guidance_names_only_granted_tools() -> None:
     text = Toolbox.for_entity("worker", ("bash",)).guidance()
     assert "### bash" in text
     assert "### publish" in text
     assert "### write_file" not in text
 
 
-def test_allowed_tools_narrow_the_box_but_not_below_what_ends_the_work() -> None:
+def test_allowed_tools_always_include_the_ones_that_end_the_work() -> None:
     assert Toolbox.for_entity("worker", ("bash",)).names == ("publish", "bash")
     assert Toolbox.for_entity("coordinator", ()).names == ("finish", "end_cycle")
 
@@ -105,7 +105,7 @@ def test_an_allowed_tool_that_does_not_exist_is_named() -> None:
         *("unknown argument", "mistyped argument", "refusal of the team"),
     ],
 )
-async def test_a_mistake_is_an_answer_that_says_what_is_possible(
+async def test_wrong_call_is_answered_with_the_possible_values(
     entity: EntityTools, tool: str, arguments: dict[str, str], parts: tuple[str, ...]
 ) -> None:
     result = await entity.call(tool, **arguments)
@@ -113,7 +113,7 @@ async def test_a_mistake_is_an_answer_that_says_what_is_possible(
     assert [part for part in parts if part not in result.content] == []
 
 
-def test_a_tool_of_other_systems_is_answered_with_those_that_are_meant() -> None:
+def test_tool_name_of_another_system_gets_a_suggestion() -> None:
     box = Toolbox.for_entity("coordinator")
     with pytest.raises(InvalidInput, match="did you mean 'create_work_node' or 'spawn_worker'"):
         raise unknown_tool("spawn_agent", box.names)
@@ -122,27 +122,27 @@ def test_a_tool_of_other_systems_is_answered_with_those_that_are_meant() -> None
         assert ours not in others
 
 
-async def test_malformed_arguments_are_shown_back(entity: EntityTools) -> None:
+async def test_malformed_arguments_are_quoted_in_the_error(entity: EntityTools) -> None:
     call = ToolCall(id="c", name="bash", malformed='{"command": "ls')
     result = await entity.toolbox.run(call, entity.context())
     assert result.is_error
     assert '{"command": "ls' in result.content
 
 
-async def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(entity: EntityTools) -> None:
+async def test_internal_error_is_raised_to_the_supervisor(entity: EntityTools) -> None:
     entity.team.fault = TypeError("ours")
     with pytest.raises(TypeError, match="ours"):
         await entity.call("check_messages")
 
 
-def test_only_a_shell_command_may_not_simply_be_run_again() -> None:
+def test_only_shell_commands_are_not_idempotent() -> None:
     boxes = [Toolbox.for_entity("worker"), Toolbox.for_entity("coordinator")]
     again = {name: box.is_idempotent(name) for box in boxes for name in box.names}
     assert [name for name, may in again.items() if not may] == ["bash"]
     assert boxes[0].is_idempotent("never-heard-of")
 
 
-def test_a_tool_that_does_not_say_so_is_not_run_again() -> None:
+def test_undeclared_tool_is_not_idempotent() -> None:
     @tool("Pay the bill.")
     async def pay(context: ToolContext, params: NoParams) -> str:
         return "paid"

@@ -103,7 +103,7 @@ def test_a_run_is_one_tree() -> None:
     )
 
 
-def test_spans_last_from_the_question_to_the_last_result_and_say_what_they_cost() -> None:
+def test_span_lasts_from_the_request_to_the_last_result_and_has_its_cost() -> None:
     found = woven(team())
     chat = next(span for span in found if span.name == "chat gpt")
     assert chat.is_call
@@ -126,7 +126,7 @@ def test_a_restart_at_any_event_makes_the_same_spans() -> None:
             assert woven(log, restart_at=seq) == whole
 
 
-def test_what_tools_were_given_is_shown_only_on_request() -> None:
+def test_tool_arguments_are_exported_only_on_request() -> None:
     told = json.dumps([span.attributes for span in woven(team())])
     assert "make" not in told
     shown = next(s for s in woven(team(), with_content=True) if s.name == "execute_tool bash")
@@ -164,7 +164,7 @@ def orphans(found: list[Span]) -> list[str]:
     return [span.name for span in found if span.parent_id and span.parent_id not in sent]
 
 
-def test_each_start_of_an_outside_agent_is_a_span_above_its_tools_with_what_it_used() -> None:
+def test_each_start_of_an_external_agent_is_a_span_with_its_tools_and_usage() -> None:
     found = woven(outside())
     by_id = {span.span_id: span for span in found}
     assert (len(by_id), orphans(found)) == (len(found), [])
@@ -183,7 +183,7 @@ def test_each_start_of_an_outside_agent_is_a_span_above_its_tools_with_what_it_u
     assert not [span for span in found if span.name.startswith("chat") or span.name == "turn"]
 
 
-def test_a_start_of_which_the_report_was_lost_is_known_by_its_tools() -> None:
+def test_start_without_its_report_is_inferred_from_its_tools() -> None:
     log = outside()
     log.events = [event for event in log.events if event.type != "outside.started"]
     found = woven(log)
@@ -192,13 +192,13 @@ def test_a_start_of_which_the_report_was_lost_is_known_by_its_tools() -> None:
     assert [span.name for span in starts] == ["invoke_agent external agent", "invoke_agent codex"]
 
 
-def test_what_is_told_of_a_run_that_was_never_seen_to_begin_has_no_span() -> None:
+def test_events_of_a_run_without_a_beginning_have_no_span() -> None:
     log = team()
     log.events = log.events[2:]
     assert woven(log) == []
 
 
-def test_arguments_are_json_whatever_they_are() -> None:
+def test_exported_arguments_are_always_json() -> None:
     for arguments in (
         {},
         {"path": "it's", "deep": [{"text": 'a "b" ü\n'}]},
@@ -236,7 +236,7 @@ def test_a_failed_run_says_why_and_ends_its_open_nodes() -> None:
     assert found[0].problem == "the run ended first"
 
 
-def test_what_never_ends_is_given_up_beyond_a_bound() -> None:
+def test_open_calls_are_bounded() -> None:
     log = Log()
     log.add("agent.started", model="m")
     for number in range(MOST_OPEN + 10):
@@ -247,7 +247,7 @@ def test_what_never_ends_is_given_up_beyond_a_bound() -> None:
     assert len(weaver.state.calls) == MOST_OPEN
 
 
-def test_the_names_are_those_of_the_published_conventions() -> None:
+def test_attribute_names_are_in_the_published_conventions() -> None:
     from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as published
 
     names = {value for name, value in vars(published).items() if name.startswith("GEN_AI_")}

@@ -42,7 +42,7 @@ def test_a_run_has_bars_for_nodes_models_tools_and_waits() -> None:
     assert entity_order(bars) == ("coordinator", "ada")
 
 
-def test_what_goes_on_has_no_end_and_ends_with_its_run() -> None:
+def test_running_bars_have_no_end_and_end_with_the_run() -> None:
     whole = team()
     log = Log()
     log.events = whole.events[:8]
@@ -81,7 +81,7 @@ def test_approvals_pauses_and_crashes_are_waits() -> None:
     ]
 
 
-def test_a_run_that_goes_on_after_it_failed_has_the_bars_of_both_parts() -> None:
+def test_reopened_run_has_bars_of_both_parts() -> None:
     log = Log()
     log.events = team().events[:10]
     log.add("node.failed", node="n1", name="facts", worker="ada", reason="x")
@@ -131,7 +131,7 @@ def test_many_bars_become_few_at_a_coarser_resolution() -> None:
     assert bounded([], 1.0, 100) == ([], 1.0)
 
 
-def test_a_bar_is_critical_where_the_run_waited_for_it() -> None:
+def test_bar_within_a_critical_stretch_is_critical() -> None:
     stretches = [(0.0, 5.0), (10.0, 20.0)]
     spans = [(1, 2), (5, 10), (4, 11), (20, 30), (19, None)]
     found = [marked(bar(*span), stretches, 40.0).is_critical for span in spans]

@@ -49,7 +49,7 @@ def tracer(home: Home, collector: Collector, since: float = 0) -> Tracer:
     return Tracer(home, collector.send, SilentLog(), with_content=False, since=since)
 
 
-async def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
+async def test_restart_and_unreachable_collector_neither_lose_nor_repeat_spans(
     home: Home, collector: Collector
 ) -> None:
     first = tracer(home, collector)
@@ -68,7 +68,7 @@ async def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
     assert collector.spans[-1].parent_id == ""
 
 
-async def test_the_first_tracer_of_a_home_leaves_the_past_alone(
+async def test_first_tracer_of_a_home_ignores_earlier_runs(
     home: Home, collector: Collector
 ) -> None:
     write(home, team(), 1, 15)
@@ -77,7 +77,7 @@ async def test_the_first_tracer_of_a_home_leaves_the_past_alone(
 
 
 @pytest.mark.parametrize(("written", "since"), [(15, 15), (8, 16)])
-async def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it(
+async def test_first_tracer_exports_a_running_run_completely(
     home: Home, collector: Collector, written: int, since: int
 ) -> None:
     log = team()
@@ -89,16 +89,14 @@ async def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it
     assert len(collector.spans) == 11
 
 
-def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(
-    home: Home, collector: Collector
-) -> None:
+def test_unreadable_state_is_refused_with_advice(home: Home, collector: Collector) -> None:
     home.system.path.mkdir()
     home.system.tracing.write_text("[1]")
     with pytest.raises(Corrupt, match="delete it to start again"):
         tracer(home, collector)
 
 
-async def test_what_is_no_agents_folder_is_passed_over_and_told_once(
+async def test_irregular_agent_folders_are_skipped_and_reported_once(
     home: Home, collector: Collector
 ) -> None:
     write(home, team(), 1, 8)

@@ -29,7 +29,7 @@ def admits(rid: Rid, address: str, ticket: bytes) -> bool:
         (("invite/x", b"connection", b"a"), "invite/x", False),
     ],
 )
-def test_a_ticket_is_good_where_it_was_made_for(rid: Rid, host: str, is_admitted: bool) -> None:
+def test_ticket_is_valid_only_at_its_place(rid: Rid, host: str, is_admitted: bool) -> None:
     assert admits(rid, "ada", make_ticket(KEY, "ada", 1, host)) is is_admitted
 
 
@@ -44,7 +44,7 @@ def test_a_ticket_is_good_where_it_was_made_for(rid: Rid, host: str, is_admitted
         (HOST_RID, "host/far", False),
     ],
 )
-def test_without_a_ticket_only_the_owner_of_a_key_is_let_in(
+def test_only_the_owner_of_a_key_is_admitted_without_a_ticket(
     rid: Rid, address: str, is_admitted: bool
 ) -> None:
     assert admits(rid, address, NO_TICKET) is is_admitted
@@ -68,7 +68,7 @@ def test_a_list_of_keys_is_a_map_of_texts() -> None:
     assert admission.owners == {"host/far"}
 
 
-def test_a_host_under_the_name_of_a_removed_one_counts_anew() -> None:
+def test_replaced_host_is_announced_again() -> None:
     admission, addresses = Admission(KEY, TOPOLOGY), ("host/far", "host/near", "ada/bob")
     old, new = {"a": "host/far", "b": "host/near"}, {"c": "host/far", "b": "host/near"}
     assert admission.announced({"known": old}, addresses) == []
@@ -85,7 +85,7 @@ def test_many_lost_peers_are_one_frame_for_each_that_is_there() -> None:
     assert b"ada/0" not in frames[b"ada/0"]
 
 
-def test_a_refusal_is_told_once_in_a_while_and_a_storm_of_them_in_part() -> None:
+def test_repeated_refusals_are_reported_sparsely() -> None:
     refusals = Refusals()
     assert [refusals.is_new("eve", now) for now in (0, 1, REPEAT_SECONDS)] == [True, False, True]
     told = sum(refusals.is_new(number, REPEAT_SECONDS + 1) for number in range(1000))

@@ -16,14 +16,14 @@ def drain(backlog: Backlog) -> list[bytes]:
     return found
 
 
-def test_frames_come_out_as_they_went_in() -> None:
+def test_frames_leave_in_order() -> None:
     backlog = Backlog()
     for blob in (b"a", b"b"):
         backlog.push(blob, True)
     assert drain(backlog) == [b"a", b"b"]
 
 
-def test_the_oldest_expendable_frames_go_first() -> None:
+def test_oldest_expendable_frames_are_dropped_first() -> None:
     backlog = Backlog(max_frames=3)
     for blob, is_expendable in ((b"a", False), (b"b", True), (b"c", True), (b"d", True)):
         backlog.push(blob, is_expendable)
@@ -31,7 +31,7 @@ def test_the_oldest_expendable_frames_go_first() -> None:
     assert drain(backlog) == [b"a", b"c", b"d"]
 
 
-def test_bytes_are_bounded_too_and_what_matters_is_kept_beyond() -> None:
+def test_bytes_are_bounded_and_durable_frames_are_kept() -> None:
     backlog = Backlog(max_bytes=4)
     backlog.push(b"aaaa", False)
     backlog.push(b"bb", False)
@@ -47,7 +47,7 @@ FRAMES = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.booleans()), ma
 
 
 @given(FRAMES, st.integers(1, 8), st.integers(1, 12))
-def test_what_is_left_is_in_order_and_the_youngest(
+def test_remaining_frames_are_the_youngest_in_order(
     frames: list[tuple[int, bool, bool]], most: int, most_bytes: int
 ) -> None:
     """A plain list that is searched for the oldest expendable frame does the same."""
@@ -67,7 +67,7 @@ def test_what_is_left_is_in_order_and_the_youngest(
     assert drain(backlog) == [blob for blob, _ in plain]
 
 
-def test_more_than_a_reader_can_have_before_it_is_hopeless() -> None:
+def test_overfull_backlog_is_hopeless() -> None:
     backlog = Backlog()
     for _ in range(MOST_KEPT_FRAMES):
         backlog.push(b"x", False)

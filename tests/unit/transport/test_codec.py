@@ -51,7 +51,7 @@ def test_a_body_survives_with_its_bytes_and_richer_values() -> None:
     assert CODEC.decode("note", CODEC.encode(note)) == note
 
 
-def test_an_odd_file_name_does_not_fail_the_message_that_quotes_it() -> None:
+def test_undecodable_file_name_in_a_message_is_replaced() -> None:
     body = CODEC.encode(Note(more={"file": "bad\udcff"}))
     assert CODEC.decode("note", body) == Note(more={"file": "bad?"})
 
@@ -69,7 +69,7 @@ def test_two_models_of_one_name_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), 2**70, iter(()), {1: 2}])
-def test_a_value_that_cannot_travel_is_told(value: object) -> None:
+def test_value_that_cannot_be_encoded_is_refused(value: object) -> None:
     if isinstance(value, dict | Iterator):
         # Keys that are no text can be written, but not read.
         with pytest.raises(MalformedBody):

@@ -12,7 +12,7 @@ from transport.errors import MalformedFrame
 HEADER = Header(1, bytes(16), "text", "bob", "ada", 1, None, 1.5, int(Flag.DURABLE), None)
 
 
-def test_a_blob_says_what_was_packed() -> None:
+def test_packed_message_is_read_back() -> None:
     blob = pack(HEADER, b"body")
     assert read_header(blob) == HEADER
     assert body_of(blob) == b"body"
@@ -77,6 +77,6 @@ def test_a_blob_that_is_cut_off_or_too_large_is_malformed() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"\x90", b"\x81\x01\x02", b"\x81" * 3_000, b"\x82\xa1a", b"\xa1a"]
 )
-def test_a_link_body_that_is_no_map_is_malformed(body: bytes) -> None:
+def test_link_body_that_is_not_a_map_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedFrame):
         read_map(body)

@@ -82,18 +82,18 @@ async def test_without_a_fault_every_frame_passes_once() -> None:
     assert listener.downs == 0
 
 
-async def test_a_frame_may_come_twice() -> None:
+async def test_frame_may_be_repeated() -> None:
     quiet, _ = await scene(Dice(FAULT, REPEAT))
     assert quiet.sent == [b"\0", b"\0", b"\1", b"\2", b"last"]
 
 
-async def test_frames_that_are_held_back_keep_their_order() -> None:
+async def test_delayed_frames_keep_their_order() -> None:
     quiet, listener = await scene(Dice(FAULT, HOLD))
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0
 
 
-async def test_what_is_lost_goes_with_its_connection_which_then_stands_again() -> None:
+async def test_frame_may_be_lost_with_its_connection() -> None:
     quiet, listener = await scene(Dice(1.0, FAULT, CUT))
     assert quiet.sent == [b"\0", b"last"]
     assert (listener.downs, listener.ups) == (1, 1)

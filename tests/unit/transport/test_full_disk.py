@@ -59,7 +59,7 @@ def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
     assert ("bob#1", "text") in kinds(harness.settle()), "the same message may be sent again"
 
 
-def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten() -> None:
+def test_receiver_with_a_window_of_refused_messages_gets_later_messages() -> None:
     disk = FullDisk()
     harness = RouterHarness(disk)
     harness.hello("ada")

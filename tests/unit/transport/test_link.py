@@ -73,7 +73,7 @@ def test_nothing_but_a_hello_is_sent_before_the_welcome() -> None:
     assert sent(link) == ["1", "2"]
 
 
-def test_what_is_not_accepted_is_sent_again_in_order_after_each_welcome() -> None:
+def test_unaccepted_messages_are_sent_again_in_order_after_each_welcome() -> None:
     link = welcomed()
     for n in (1, 2, 3):
         submit(link, n)
@@ -95,7 +95,7 @@ def test_the_same_message_submitted_twice_is_sent_once() -> None:
     assert sent(link) == ["1"]
 
 
-def test_a_router_that_does_not_know_us_is_greeted() -> None:
+def test_unknown_link_sends_its_hello_again() -> None:
     link = welcomed()
     submit(link, 1)
     sent(link)
@@ -106,7 +106,7 @@ def test_a_router_that_does_not_know_us_is_greeted() -> None:
     assert sent(link) == ["1"]
 
 
-def test_a_message_is_handed_out_once_and_said_done_again_if_it_comes_again() -> None:
+def test_message_is_delivered_once_and_acknowledged_again() -> None:
     link = welcomed()
     assert len(list(link.arrived(message(1), 0.0))) == 1
     assert list(link.arrived(message(1), 0.0)) == []
@@ -120,7 +120,7 @@ def test_a_message_is_handed_out_once_and_said_done_again_if_it_comes_again() ->
     assert sent(link) == [protocol.ACK]
 
 
-def test_what_was_done_while_the_link_was_down_is_said_later() -> None:
+def test_acknowledgements_during_a_disconnection_are_sent_later() -> None:
     link = welcomed()
     list(link.arrived(message(1), 0.0))
     link.disconnected()
@@ -151,7 +151,7 @@ def test_a_passing_message_is_handed_out_each_time() -> None:
     assert [type(event) for event in events] == [MessageArrived, MessageArrived]
 
 
-def test_time_brings_heartbeats_and_silence_a_new_greeting() -> None:
+def test_idle_link_sends_heartbeats_and_a_hello_after_silence() -> None:
     link = welcomed()
     link.tick(HEARTBEAT_EVERY, 0.0)
     assert sent(link) == [protocol.HEARTBEAT]
@@ -164,7 +164,7 @@ def test_time_brings_heartbeats_and_silence_a_new_greeting() -> None:
     assert sent(link) == [protocol.HELLO]
 
 
-def test_our_own_standing_still_is_not_the_router_s_silence() -> None:
+def test_suspension_of_the_process_is_not_silence_of_the_router() -> None:
     link = welcomed()
     link.tick(HEARTBEAT_EVERY, 0.0)
     link.tick(100.0, 97.0)
@@ -183,7 +183,7 @@ def test_a_message_that_is_not_accepted_for_long_means_a_new_greeting() -> None:
     assert sent(link) == ["1"]
 
 
-def test_a_refused_hello_and_a_follower_end_the_link() -> None:
+def test_refused_hello_or_a_newer_incarnation_ends_the_link() -> None:
     link = Link("ada", 1, bytes(32), 1)
     link.connected(0.0)
     nack: dict[str, Any] = {"id": NO_ID, "reason": "not_allowed", "detail": "no"}
@@ -225,14 +225,14 @@ def test_only_the_router_speaks_for_the_link() -> None:
     assert hear(link, protocol.DOWN, body) == [PeerDown("bob", 1, None)]
 
 
-def test_goodbye_is_said_and_heard() -> None:
+def test_bye_is_sent_and_received() -> None:
     link = welcomed()
     link.close()
     assert sent(link) == [protocol.BYE]
     assert hear(link, protocol.BYE, {}) == [LinkEnded(LinkState.LEFT, "left", "")]
 
 
-def test_noise_is_counted() -> None:
+def test_invalid_frames_are_counted() -> None:
     link = welcomed()
     for blob in (b"", b"noise", link_frame(protocol.ACK, {}), link_frame(protocol.DOWN, {"x": 1})):
         assert list(link.arrived(blob, 0.0)) == []
@@ -258,7 +258,7 @@ def test_message_that_the_router_could_not_store_is_sent_again_with_all_later_me
     assert sent(link) == ["4"]
 
 
-def test_who_does_not_wait_for_room_is_refused() -> None:
+def test_full_disk_refuses_a_message_that_must_not_wait() -> None:
     link = welcomed(raises_when_full=True)
     submit(link, 1)
     nack = {"id": ident(1), "reason": "not_stored", "detail": "full"}

@@ -47,7 +47,7 @@ async def test_a_cut_connection_loses_nothing_and_doubles_nothing(pair: Pair, cu
         router.cut("nobody")
 
 
-async def test_answers_that_nobody_asks_for_do_not_fill_the_window(pair: Pair) -> None:
+async def test_unclaimed_answers_do_not_fill_the_window(pair: Pair) -> None:
     router, ada, bob = pair
     for n in range(MAX_UNCLAIMED * 5):
         await bob.send("ada", Result(n=n), reply_to=n.to_bytes(16, "big"))
@@ -56,7 +56,7 @@ async def test_answers_that_nobody_asks_for_do_not_fill_the_window(pair: Pair) -
     await until(lambda: router.mailboxes.depths()["ada"][0] <= MAX_UNCLAIMED + 1)
 
 
-async def test_answers_to_what_nobody_will_ask_again_are_put_away(pair: Pair) -> None:
+async def test_unclaimed_answers_are_acknowledged(pair: Pair) -> None:
     router, ada, bob = pair
     await bob.send("ada", Result(n=1), reply_to=bytes(16))
     await bob.send("ada", Task(n=1))
@@ -66,7 +66,7 @@ async def test_answers_to_what_nobody_will_ask_again_are_put_away(pair: Pair) ->
     await until(lambda: router.mailboxes.depths().get("ada", (0,))[0] == 0)
 
 
-async def test_an_ended_endpoint_says_so_to_all_who_wait(pair: Pair) -> None:
+async def test_ended_endpoint_raises_in_every_waiting_call(pair: Pair) -> None:
     _, ada, bob = pair
     waiting = [
         asyncio.create_task(ada.receive()),

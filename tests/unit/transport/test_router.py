@@ -112,7 +112,7 @@ def test_the_folder_is_made_private(tmp_path: Path) -> None:
         os.umask(old)
 
 
-def test_messages_of_another_shape_are_thrown_away(tmp_path: Path) -> None:
+def test_malformed_frames_are_discarded(tmp_path: Path) -> None:
     url = f"ipc://{tmp_path}/run/bus"
     with running(url), peer(url) as socket:
         socket.send_multipart([b"one", b"two", b"three"])
@@ -137,7 +137,7 @@ def test_peer_that_does_not_read_loses_transient_messages_and_blocks_no_other(
         assert read_header(bob.recv()).type == "test.flood"
 
 
-def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_path: Path) -> None:
+def test_peer_that_reads_no_durable_messages_is_disconnected(tmp_path: Path) -> None:
     url, said = f"ipc://{tmp_path}/run/bus", list[str]()
     refused = link_frame("no.such", {}, to=protocol.ROUTER, sender="ada", incarnation=1)
     with running(url, said.append) as router, welcomed(url, "ada", "bob") as (ada, bob):

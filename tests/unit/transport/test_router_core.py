@@ -128,7 +128,7 @@ def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
     assert harness.mailboxes.depths() == {}
 
 
-def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
+def test_repeated_hello_redelivers_unacknowledged_messages() -> None:
     harness = RouterHarness()
     harness.hello("ada")
     harness.hello("bob")
@@ -142,7 +142,7 @@ def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
     assert [header.id for _, header, _ in frames[1:-1]] == ids[1:]
 
 
-def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:
+def test_peers_are_notified_of_a_disconnection_and_a_return() -> None:
     harness = RouterHarness().join("ada", "bob")
     harness.hello("bob")
     (body,) = [body for rid, _, body in harness.settle() if rid == "ada#1"]
@@ -156,7 +156,7 @@ def test_an_unknown_connection_is_asked_once_a_batch() -> None:
     assert kinds(harness.settle()) == [("eve#1", protocol.WHO)]
 
 
-def test_a_newer_incarnation_fences_the_older_and_the_others_hear_of_it() -> None:
+def test_newer_incarnation_fences_the_older_and_is_announced() -> None:
     harness = RouterHarness()
     for address in ("ada", "bob"):
         harness.hello(address)
@@ -179,7 +179,7 @@ def test_connection_cannot_greet_under_another_address() -> None:
     assert harness.settle()[0][2]["reason"] == "not_allowed"
 
 
-def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
+def test_messages_for_unknown_addresses_are_bounded_and_dropped_with_the_connection() -> None:
     harness = RouterHarness().join("ada")
     for _ in range(MAX_HELD + 1):
         harness.say("ada", "nobody", flags=DURABLE)
@@ -189,7 +189,7 @@ def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
     assert harness.mailboxes.depths() == {}
 
 
-def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() -> None:
+def test_address_removed_from_the_list_is_unknown_unless_connected() -> None:
     harness = RouterHarness()
     harness.hello("ada")
     harness.hello("bob")
@@ -220,7 +220,7 @@ def test_answers_and_questions_are_not_expendable() -> None:
     assert [is_expendable for _, _, is_expendable in harness.core.settle()] == [True, False, False]
 
 
-def test_odd_link_frames_are_counted_and_nothing_more() -> None:
+def test_invalid_link_frames_are_only_counted() -> None:
     harness = RouterHarness().join("ada")
     for type_, body in (
         ("link.unheard", {}),
@@ -235,7 +235,7 @@ def test_odd_link_frames_are_counted_and_nothing_more() -> None:
     assert harness.core.counts["malformed"] == 5
 
 
-def test_a_list_of_addresses_must_be_one() -> None:
+def test_invalid_list_of_addresses_is_refused() -> None:
     harness = RouterHarness().join("supervisor")
     for known in (None, "ada", [1]):
         harness.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": known})
@@ -278,7 +278,7 @@ def test_request_to_absent_peer_wakes_it_too() -> None:
     assert called(harness.settle()) == []
 
 
-def test_one_who_leaves_with_nothing_to_read_is_not_called() -> None:
+def test_departing_peer_without_messages_is_not_woken() -> None:
     harness = RouterHarness()
     harness.announce("ada")
     harness.hello("ada")

@@ -56,7 +56,7 @@ def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
     return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
 
 
-def test_what_was_committed_waits_after_a_restart_in_order(shelf: Shelf) -> None:
+def test_committed_messages_are_kept_in_order_after_a_restart(shelf: Shelf) -> None:
     boxes = shelf.open()
     for n in (3, 1, 2):
         boxes.accept("bob", ident(n), b"%d" % n)
@@ -70,7 +70,7 @@ def test_what_was_committed_waits_after_a_restart_in_order(shelf: Shelf) -> None
     assert boxes.accept("bob", ident(4), b"4") > boxes.undone("bob", 9)[2].position
 
 
-def test_what_was_done_stays_done_and_known_after_a_restart(shelf: Shelf) -> None:
+def test_acknowledged_messages_stay_known_after_a_restart(shelf: Shelf) -> None:
     boxes = shelf.open()
     for n in range(5):
         boxes.accept("bob", ident(n), b"x")
@@ -86,7 +86,7 @@ def test_what_was_done_stays_done_and_known_after_a_restart(shelf: Shelf) -> Non
     assert boxes.accept("eve", ident(1), b"x") > 0
 
 
-def test_one_that_came_and_went_before_a_commit_is_known_afterwards(shelf: Shelf) -> None:
+def test_message_acknowledged_before_its_commit_is_known_afterwards(shelf: Shelf) -> None:
     boxes = shelf.open()
     boxes.accept("bob", ident(1), b"x")
     boxes.done("bob", ident(1))
@@ -115,7 +115,7 @@ def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
     db.close()
 
 
-def test_bounds_hold_across_a_restart(shelf: Shelf) -> None:
+def test_mailbox_bounds_apply_across_a_restart(shelf: Shelf) -> None:
     boxes = shelf.open(max_messages=2, max_bytes=10)
     boxes.accept("bob", ident(1), bytes(6))
     boxes.commit()
@@ -125,7 +125,7 @@ def test_bounds_hold_across_a_restart(shelf: Shelf) -> None:
     assert boxes.accept("bob", ident(3), b"") == FULL
 
 
-def test_what_memory_has_no_room_for_is_read_from_the_file(shelf: Shelf) -> None:
+def test_messages_beyond_the_memory_are_read_from_the_file(shelf: Shelf) -> None:
     boxes = shelf.open(memory_bytes=10)
     for n in range(5):
         boxes.accept("bob", ident(n), b"%d" % n * 8)
@@ -137,7 +137,7 @@ def test_what_memory_has_no_room_for_is_read_from_the_file(shelf: Shelf) -> None
     assert shelf.open().depths() == {}
 
 
-def test_mail_of_an_address_that_is_no_more_is_gone_from_the_file(shelf: Shelf) -> None:
+def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: Shelf) -> None:
     boxes = shelf.open()
     for address in ("bob", "eve"):
         boxes.accept(address, ident(1), b"x")
@@ -221,13 +221,13 @@ def test_a_file_has_one_owner_and_is_private(shelf: Shelf) -> None:
     assert shelf.path.parent.stat().st_mode & 0o077 == 0
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "system").write_text("a file")
     with pytest.raises(StoreRefused, match=r"mailboxes\.db"):
         StoredMailboxes(tmp_path / "system" / "mailboxes.db")
 
 
-def test_an_unknown_durability_is_refused_with_the_known_ones() -> None:
+def test_unknown_durability_is_refused_with_the_known_ones() -> None:
     assert [check_durability(one) for one in ("full", "normal")] == ["full", "normal"]
     with pytest.raises(StoreRefused, match="full, normal"):
         check_durability("sometimes")
@@ -248,7 +248,7 @@ def test_with_full_durability_the_log_is_synced_whenever_asked(
     boxes.close()
 
 
-def test_the_file_stays_small_while_fifty_thousand_messages_pass(shelf: Shelf) -> None:
+def test_file_stays_small_during_fifty_thousand_messages(shelf: Shelf) -> None:
     boxes = shelf.open(known_done=10_000)
     batch = 250
     before: list[bytes] = []
@@ -264,9 +264,7 @@ def test_the_file_stays_small_while_fifty_thousand_messages_pass(shelf: Shelf) -
     assert shelf.size < 1024 * 1024
 
 
-def test_a_flood_that_is_over_gives_its_room_back(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_shrinks_after_a_flood(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_file, "TIDY_EVERY", 4)
     boxes = shelf.open()
     for n in range(1_000):
@@ -282,7 +280,7 @@ def test_a_flood_that_is_over_gives_its_room_back(
     assert shelf.size < 6_000_000
 
 
-def test_an_id_that_was_taken_back_and_came_again_waits_once() -> None:
+def test_message_accepted_again_after_its_removal_is_queued_once() -> None:
     box = Mailbox()
     box.put(1, ident(1), 1, b"x")
     box.take(ident(1))
@@ -290,7 +288,7 @@ def test_an_id_that_was_taken_back_and_came_again_waits_once() -> None:
     assert [entry.position for _, entry in box.following(10, 0)] == [2]
 
 
-def test_order_holds_while_thousands_come_and_go() -> None:
+def test_order_is_kept_during_thousands_of_messages() -> None:
     boxes = Mailboxes()
     for n in range(4 * COMPACT_FROM):
         boxes.accept("bob", ident(n), b"x")
@@ -301,7 +299,7 @@ def test_order_holds_while_thousands_come_and_go() -> None:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_something_else_than_a_regular_file_is_refused(shelf: Shelf, kind: str) -> None:
+def test_irregular_file_is_refused(shelf: Shelf, kind: str) -> None:
     shelf.path.parent.mkdir(parents=True, exist_ok=True)
     UNREADABLE[kind](shelf.path)
     with pytest.raises(StoreRefused, match=r"mailboxes\.db cannot be opened: "):

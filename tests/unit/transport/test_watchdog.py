@@ -5,7 +5,7 @@ import os
 from transport.watchdog import LOOK_MS, Watchdog, pack_deadline, steady_seconds
 
 
-def test_it_kills_after_the_last_deadline_and_ends_with_the_pipe() -> None:
+def test_watchdog_kills_after_the_last_deadline_and_ends_with_its_pipe() -> None:
     bitten: list[bool] = []
     readable, writable = os.pipe()
     dog = Watchdog(readable, os.getppid(), lambda: bitten.append(True))

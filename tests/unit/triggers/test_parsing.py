@@ -92,7 +92,9 @@ def test_an_event_trigger_has_a_pattern_and_a_filter() -> None:
         ("on_idle", {"idle_seconds": 60}, 7, "action is a text, or an object"),
     ],
 )
-def test_what_is_wrong_is_named(type_: str, config: dict[str, Any], action: Any, told: str) -> None:
+def test_invalid_trigger_is_refused_with_the_reason(
+    type_: str, config: dict[str, Any], action: Any, told: str
+) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse(type_, config, action)
     assert told in str(refused.value)

@@ -26,7 +26,7 @@ def test_a_delayed_trigger_fires_once_and_is_done(life: Life) -> None:
     assert life.passes(1e6) == []
 
 
-def test_an_alarm_that_was_missed_rings_late_unless_it_is_to_be_skipped(life: Life) -> None:
+def test_missed_alarm_fires_late_unless_it_skips(life: Life) -> None:
     late = life.add("at_time", at="2025-06-15T16:00:00Z")
     skipped = life.add("at_time", at="2025-06-15T16:00:00Z", missed="skip")
     [firing] = life.passes(24 * HOUR)
@@ -43,7 +43,7 @@ def test_a_cron_job_fires_at_each_due_time(life: Life) -> None:
         life.thinks_about(firing)
 
 
-def test_a_job_whose_last_firing_nobody_has_heard_yet_does_not_pile_up(life: Life) -> None:
+def test_trigger_with_an_undelivered_firing_does_not_accumulate(life: Life) -> None:
     trigger = life.add("scheduled", cron="* * * * *")
     [firing] = life.passes(60)
     assert life.passes(60) == []
@@ -52,12 +52,12 @@ def test_a_job_whose_last_firing_nobody_has_heard_yet_does_not_pile_up(life: Lif
     assert len(life.passes(60)) == 1
 
 
-def test_all_missed_times_fire_if_it_is_so_wished(life: Life) -> None:
+def test_all_missed_times_fire_if_configured(life: Life) -> None:
     life.add("scheduled", cron="0 * * * *", missed="all")
     assert len(life.passes(5 * HOUR)) == 5
 
 
-def test_once_stands_for_those_that_were_missed(life: Life) -> None:
+def test_one_firing_counts_the_missed_times(life: Life) -> None:
     life.add("scheduled", cron="0 * * * *")
     [firing] = life.passes(5 * HOUR)
     assert firing.missed == 4
@@ -73,7 +73,7 @@ def test_a_heartbeat_is_silent_when_nothing_happened(life: Life) -> None:
     assert life.now_is(beat).skipped == 480
 
 
-def test_a_heartbeat_fires_once_for_what_happened(life: Life) -> None:
+def test_heartbeat_fires_once_for_an_event(life: Life) -> None:
     life.add("heartbeat", interval_seconds=60)
     life.happens("human.nudge", entity="human")
     [firing] = life.passes(60)
@@ -81,7 +81,7 @@ def test_a_heartbeat_fires_once_for_what_happened(life: Life) -> None:
     assert [life.passes(60) for _ in range(10)] == [[]] * 10
 
 
-def test_what_a_heartbeat_has_set_off_does_not_count_for_it_also_much_later(life: Life) -> None:
+def test_events_caused_by_a_heartbeat_do_not_fire_it_again(life: Life) -> None:
     life.add("heartbeat", interval_seconds=60)
     life.happens("human.nudge", entity="human")
     [firing] = life.passes(60)
@@ -106,7 +106,7 @@ def test_what_a_heartbeat_has_set_off_does_not_count_for_it_also_much_later(life
 # --- events --------------------------------------------------------------------------------------
 
 
-def test_an_event_fires_what_waits_for_it_and_nothing_else(life: Life) -> None:
+def test_event_fires_only_matching_triggers(life: Life) -> None:
     wanted = life.add("on_event", event_pattern="node.completed", filter={"node_id": "alpha"})
     life.add("on_event", event_pattern="node.failed")
     life.happens("node.completed", node="n2", name="beta")
@@ -125,7 +125,7 @@ def test_an_event_that_was_taken_in_before_does_not_fire_again(life: Life) -> No
     assert life.fired() == []
 
 
-def test_a_trigger_does_not_fire_on_what_its_own_firing_has_caused(life: Life) -> None:
+def test_trigger_does_not_fire_on_events_of_its_own_firing(life: Life) -> None:
     life.add("on_event", event_pattern="*")
     life.happens("human.nudge", entity="human")
     [firing] = life.fired()
@@ -135,7 +135,7 @@ def test_a_trigger_does_not_fire_on_what_its_own_firing_has_caused(life: Life) -
     assert len(life.fired()) == 1
 
 
-def test_events_over_the_rate_are_counted_and_not_done(life: Life) -> None:
+def test_events_over_the_rate_are_counted_and_skipped(life: Life) -> None:
     trigger = life.add("on_event", event_pattern="node.completed")
     for number in range(25):
         life.happens("node.completed", node=f"n{number}")
@@ -149,7 +149,7 @@ def test_events_over_the_rate_are_counted_and_not_done(life: Life) -> None:
 # --- silence -------------------------------------------------------------------------------------
 
 
-def test_silence_fires_once_and_again_only_after_something_else_happened(life: Life) -> None:
+def test_idle_trigger_fires_once_until_another_event(life: Life) -> None:
     life.add("on_idle", idle_seconds="1h")
     life.passes(1800)
     life.happens("tool.called", entity="bob", node="n1")
@@ -164,7 +164,7 @@ def test_silence_fires_once_and_again_only_after_something_else_happened(life: L
 # --- acts ----------------------------------------------------------------------------------------
 
 
-def test_a_paused_trigger_is_silent_and_goes_on_from_its_resumption(life: Life) -> None:
+def test_paused_trigger_is_silent_and_continues_when_resumed(life: Life) -> None:
     trigger = life.add("scheduled", cron="0 * * * *", missed="all")
     life.book.act(trigger.id, "pause", life.now, cause="m1")
     assert life.passes(10 * HOUR) == []
@@ -172,7 +172,7 @@ def test_a_paused_trigger_is_silent_and_goes_on_from_its_resumption(life: Life) 
     assert len(life.passes(HOUR)) == 1
 
 
-def test_firing_by_hand_is_done_once_for_each_asking(life: Life) -> None:
+def test_manual_firing_happens_once_per_request(life: Life) -> None:
     trigger = life.add("scheduled", cron="0 0 1 1 *")
     life.book.act(trigger.id, "fire", life.now, cause="m1")
     life.book.act(trigger.id, "fire", life.now, cause="m1")
@@ -180,7 +180,7 @@ def test_firing_by_hand_is_done_once_for_each_asking(life: Life) -> None:
     assert life.now_is(trigger).status == "active"
 
 
-def test_what_has_ended_stays_ended(life: Life) -> None:
+def test_cancelled_trigger_stays_cancelled(life: Life) -> None:
     trigger = life.add("heartbeat", interval_seconds=60)
     life.book.act(trigger.id, "cancel", life.now, cause="m1")
     life.book.act(trigger.id, "cancel", life.now, cause="m2")
@@ -190,7 +190,7 @@ def test_what_has_ended_stays_ended(life: Life) -> None:
     assert life.passes(HOUR) == []
 
 
-def test_a_trigger_goes_by_its_name_too(life: Life) -> None:
+def test_trigger_is_found_by_its_name(life: Life) -> None:
     trigger = life.add("heartbeat", interval_seconds=60, name="pulse")
     assert life.book.find("pulse") == trigger
     with pytest.raises(InvalidInput, match=r"known: t-1 \(pulse\)"):
@@ -207,7 +207,7 @@ def test_ended_triggers_are_forgotten_after_a_while(life: Life) -> None:
 # --- on disk -------------------------------------------------------------------------------------
 
 
-def test_a_book_reads_what_it_wrote(life: Life) -> None:
+def test_trigger_set_reads_what_it_wrote(life: Life) -> None:
     for type_, config in (
         ("scheduled", {"cron": "0 9 * * *"}),
         ("on_event", {"event_pattern": "node.*", "filter": {"name": ["a", "b"]}}),
@@ -222,10 +222,10 @@ def test_a_book_reads_what_it_wrote(life: Life) -> None:
     assert TriggerSet.read(AGENT, life.book.write(), BOUNDS) == life.book
 
 
-def test_an_older_homes_list_is_an_empty_book() -> None:
+def test_trigger_list_of_an_older_home_is_empty() -> None:
     assert TriggerSet.read(AGENT, "[]\n", BOUNDS).triggers == {}
 
 
-def test_a_damaged_book_is_told() -> None:
+def test_damaged_trigger_set_is_reported() -> None:
     with pytest.raises(Corrupt, match="the triggers of agent 'ada-1' cannot be read"):
         TriggerSet.read(AGENT, '{"triggers": 7}', BOUNDS)

@@ -17,7 +17,7 @@ from agiraph.storage.home import WorkerHome
 ADA = Worker(id=WorkerId("ada-1"), name="ada", role="writer", memory="Likes tables.")
 
 
-def test_what_a_power_cut_has_left_empty_is_made_again_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_files_emptied_by_a_power_cut_are_written_again_and_others_kept(tmp_path: Path) -> None:
     home = WorkerHome(tmp_path / "ada-1")
     files = WorkerFiles(home, ADA)
     assert "I am ada, a writer." in home.identity.read_text()
@@ -49,7 +49,7 @@ def names_in(home: WorkerHome) -> list[str]:
     return [entry["name"] for entry in json.loads(home.history.read_text())]
 
 
-def test_what_was_completed_is_appended_once_and_is_a_list_of_json_at_any_time(
+def test_completed_node_is_appended_once_to_a_valid_json_list(
     home: WorkerHome,
 ) -> None:
     for number in (1, 2, 3):
@@ -64,7 +64,7 @@ def test_what_was_completed_is_appended_once_and_is_a_list_of_json_at_any_time(
     )
 
 
-def test_a_crash_between_memory_and_history_leaves_neither_twice(home: WorkerHome) -> None:
+def test_crash_between_memory_and_history_repeats_neither(home: WorkerHome) -> None:
     files = WorkerFiles(home, ADA)
     files.note_completion(node(1), "Did it.", "")
     home.history.write_text("[]\n")
@@ -80,7 +80,7 @@ def test_a_crash_between_memory_and_history_leaves_neither_twice(home: WorkerHom
      '{"node_id": "n1", "name": "part 1", "summary": "Did 1."}\n[1]\n{"node_id": 3}\nno',
      '[\n{"node_id": "n1", "name": "part 1", "task": "", "summary": "Did 1."}\n]'],
 )  # fmt: skip
-def test_a_history_that_was_torn_or_edited_is_written_anew_with_what_is_whole(
+def test_torn_or_edited_history_is_rewritten_with_its_valid_entries(
     home: WorkerHome, left: str
 ) -> None:
     WorkerFiles(home, ADA)
@@ -99,7 +99,7 @@ HOSTILE: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_what_a_shell_has_put_in_place_of_its_files_is_replaced_and_not_written_through(
+def test_irregular_files_in_the_place_of_worker_files_are_replaced(
     home: WorkerHome, tmp_path: Path, what: str
 ) -> None:
     WorkerFiles(home, ADA)
@@ -118,7 +118,7 @@ def test_what_a_shell_has_put_in_place_of_its_files_is_replaced_and_not_written_
     assert names_in(home) == ["part 1"]
 
 
-def test_a_full_disk_leaves_the_history_as_it_was(
+def test_full_disk_leaves_the_history_unchanged(
     home: WorkerHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = WorkerFiles(home, ADA)

@@ -18,7 +18,7 @@ def folder(inode: int) -> Stamp:
     return Stamp("folder", 4096, 0o755, 1, inode)
 
 
-def test_journals_come_last_and_only_what_is_new_of_them() -> None:
+def test_journals_are_sent_last_and_only_their_new_part() -> None:
     journal, log, note = f"{OWN}/conversation.jsonl", f"{NODE}/log.jsonl", f"{OWN}/notebook.md"
     before: Stamps = {journal: file(1, 10), log: file(2, 10), note: file(3, 10)}
     now: Stamps = {
@@ -35,7 +35,7 @@ def test_journals_come_last_and_only_what_is_new_of_them() -> None:
     assert changes(before, anew).journals == {journal: 0}, "it was written anew"
 
 
-def test_what_was_published_or_put_aside_is_renamed() -> None:
+def test_published_or_moved_files_are_renamed() -> None:
     draft, result = f"{NODE}/scratch/a.md", f"{NODE}/published/a.md"
     published, kept = f"{NODE}/published", f"{NODE}/attempts/1"
     before: Stamps = {draft: file(1)}
@@ -54,7 +54,7 @@ def test_what_was_published_or_put_aside_is_renamed() -> None:
     )
 
 
-def test_a_tree_of_thousands_is_compared_without_looking_at_each_file_for_each_file() -> None:
+def test_large_trees_are_compared_in_linear_time() -> None:
     count, tree = 10_000, f"{NODE}/scratch/tree"
     before: Stamps = {f"{tree}/{n:05}": file(n) for n in range(count)}
     more: Stamps = {f"{tree}/more/{n:05}": file(count + n) for n in range(count)}
@@ -64,20 +64,20 @@ def test_a_tree_of_thousands_is_compared_without_looking_at_each_file_for_each_f
     assert len(changes(before, {}).removed) == count
 
 
-def test_a_number_that_another_file_had_before_makes_it_no_renamed_one() -> None:
+def test_reused_inode_is_not_a_rename() -> None:
     before: Stamps = {f"{NODE}/scratch/a": file(1, 5)}
     now: Stamps = {f"{NODE}/scratch/b": file(1, 5, 2)}
     sent = changes(before, now)
     assert (sent.moves, sent.written, sent.removed) == ((), {f"{NODE}/scratch/b": 0}, tuple(before))
 
 
-def test_a_folder_is_removed_with_all_that_is_in_it() -> None:
+def test_folder_is_removed_with_its_contents() -> None:
     top = f"{NODE}/scratch/build"
     before: Stamps = {top: folder(1), f"{top}/a": file(2), f"{top}/b": file(3)}
     assert changes(before, {}) == Changes(removed=(top,))
 
 
-def test_small_changes_go_together_and_the_journal_goes_last() -> None:
+def test_small_changes_are_grouped_and_the_journal_is_last() -> None:
     names = ("a", "b", "large", "z")
     sizes = dict(zip(names, (10, PART_BYTES - 10, PART_BYTES + 1, 7), strict=True))
     scratch, journal = f"{NODE}/scratch", f"{OWN}/conversation.jsonl"
@@ -95,7 +95,7 @@ def test_small_changes_go_together_and_the_journal_goes_last() -> None:
     assert [len(group) for group in changes({}, many).groups(many)] == [MADE_AT_ONCE, 1]
 
 
-def test_only_what_a_worker_at_home_would_not_wait_for_is_not_synced(tmp_path: Path) -> None:
+def test_only_files_a_local_worker_would_not_sync_are_not_synced(tmp_path: Path) -> None:
     agent = AgentHome(tmp_path)
     run = agent.run("r")
     own, node = run.worker("w"), run.node("n")

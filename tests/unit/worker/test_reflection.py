@@ -36,13 +36,13 @@ def lived(*more: ConversationRecord) -> Transcript:
     return Transcript.fold((began, taken, closed, *more))
 
 
-def test_what_the_conversation_holds_is_not_told_again(files: WorkerFiles) -> None:
+def test_knowledge_in_the_conversation_is_not_repeated(files: WorkerFiles) -> None:
     assert still_to_know(files, Transcript(), 1000) == "", "there is nothing yet"
     files.note_completion(node(1), "Did 1.", "")
     assert still_to_know(files, lived(), 1000) == ""
 
 
-def test_what_was_learned_after_a_node_is_told_with_the_next(files: WorkerFiles) -> None:
+def test_lesson_of_a_node_is_shown_with_the_next_node(files: WorkerFiles) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lived(), 1000)
     assert told.endswith("your last node, part 1. They are also in your `memory.md`:\n\nUse awk.")
@@ -53,9 +53,7 @@ def test_what_was_learned_after_a_node_is_told_with_the_next(files: WorkerFiles)
 
 
 @pytest.mark.parametrize("lost", [Transcript(), lived(StateChanged(what="restored", ts=3.0))])
-def test_a_conversation_that_was_lost_is_told_everything(
-    files: WorkerFiles, lost: Transcript
-) -> None:
+def test_lost_conversation_is_given_all_knowledge(files: WorkerFiles, lost: Transcript) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lost, 1000)
     assert "Your knowledge from your earlier nodes" in told

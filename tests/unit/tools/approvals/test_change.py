@@ -18,11 +18,11 @@ HEAD = "--- a/a.md\n+++ b/a.md\n"
         ({"path": "a.md", "content": "one\ntwo\n"}, ""),
     ],
 )  # fmt: skip
-def test_the_diff_of_a_call(arguments: dict[str, object], shown: str) -> None:
+def test_approval_shows_the_diff_of_a_call(arguments: dict[str, object], shown: str) -> None:
     assert diff_of(arguments, "one\ntwo\n") == shown
 
 
-def test_a_long_one_is_cut_and_says_so() -> None:
+def test_long_diff_is_cut_and_marked() -> None:
     long = diff_of({"path": "a", "content": "line\n" * 10_000}, "")
     assert len(long) < MOST_CHARACTERS + 60
     assert long.endswith("more characters)")

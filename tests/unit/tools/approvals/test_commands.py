@@ -25,6 +25,6 @@ def test_the_checks_of_new_nodes_are_commands(tool: str, arguments: dict[str, An
     assert commands_in(tool, arguments) == ["make"]
 
 
-def test_other_calls_give_none() -> None:
+def test_call_without_checks_contains_no_commands() -> None:
     assert commands_in("write_file", {"content": '{"checks": ["make"]}'}) == []
     assert commands_in("create_work_node", {"task": "no checks"}) == []

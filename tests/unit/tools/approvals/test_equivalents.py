@@ -74,7 +74,7 @@ def test_a_rule_about_a_tool_judges_calls_with_its_effect(
     assert judged(rule, tool, arguments) == action
 
 
-def test_calls_without_the_effect_are_not_judged() -> None:
+def test_calls_without_the_effect_are_not_matched() -> None:
     tools = ("send_message", "write_shared_value", "assign_worker", "memory_write", "memory_read")
     rule = ApprovalRule(action="deny", tool=tools)
     calling = {"type": "run_callback", "payload": {"callback": "send_message"}}
@@ -96,7 +96,7 @@ def test_a_rule_about_every_tool_does_not_judge_the_effects_of_an_allowed_call()
     assert judging(actions_of_call("append_shared_value", PLAN), ADA).action == "deny"
 
 
-def test_arguments_of_any_shape_are_judged() -> None:
+def test_arguments_of_any_shape_are_accepted() -> None:
     for tool in EQUIVALENTS:
         values: list[Any] = [None, 1, "x", "{", [], {}, [[]], [None], {"roles": 3, "retire": {}}]
         for value in values:

@@ -64,7 +64,7 @@ def test_the_first_rule_that_matches_decides() -> None:
     }
 
 
-def test_a_rule_looks_at_who_acts_by_name_or_role() -> None:
+def test_rule_matches_the_acting_worker_by_name_or_role() -> None:
     policy = ApprovalPolicy((ApprovalRule(action="ask", worker=("intern*", "Coder")),))
     assert policy.judge(bash("ls"), ADA).action == "ask"
     assert policy.judge(bash("ls"), ActingEntity("interna")).action == "ask"
@@ -81,7 +81,7 @@ def test_stage_and_spend_have_to_be_named() -> None:
     assert not named.needs_spent([SpelledAction(bash("ls"))])
 
 
-def test_of_several_deeds_the_strictest_ruling_counts() -> None:
+def test_strictest_ruling_of_several_actions_counts() -> None:
     policy = ApprovalPolicy(
         (
             ApprovalRule(action="ask", tool=(STAGE,)),
@@ -183,7 +183,7 @@ def test_a_rule_that_denies_sees_each_spelling_of_a_subject(
     assert policy.judge_all(actions, ADA).action == "allow"
 
 
-def test_a_rule_that_allows_sees_only_where_a_path_leads() -> None:
+def test_allowing_rule_matches_the_resolved_path() -> None:
     rules = (
         ApprovalRule(tool=("write_file",), pattern="docs/*", action="allow"),
         ApprovalRule(tool=("write_file",), action="deny"),
@@ -203,7 +203,7 @@ def denied(pattern: str, tool: str, arguments: dict[str, Any], allowed: str = ""
     )
 
 
-def test_an_address_of_another_kind_is_judged_as_it_is_written() -> None:
+def test_url_of_another_scheme_is_matched_as_written() -> None:
     for url in ("postgres://ada@Data/shop", "s3://Data/a/../b", "mailto:ada@Data", "file:///Data"):
         assert denied("*Data*", "db__open", {"url": url})
         assert denied("*", "db__open", {"url": url}, allowed="*data*")
@@ -218,7 +218,7 @@ def test_an_external_agents_further_arguments_hide_no_file_from_a_rule() -> None
     assert denied("*rm *", "bash", {"command": "rm x", "path": "ls", "query": "ls"}, allowed="ls")
 
 
-def test_each_file_of_a_call_is_judged() -> None:
+def test_every_file_of_a_call_is_matched() -> None:
     moved = {"path": "docs/a", FURTHER_PATHS: ["docs/b", "vault/a"]}
     assert denied("vault/*", "write_file", moved)
     assert denied("*", "write_file", moved, allowed="docs/*")
@@ -268,12 +268,12 @@ def test_each_question_that_a_rule_asks_can_be_asked(
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", {}, [3, None, {}], [[]]])
-def test_arguments_of_any_shape_are_judged(value: object) -> None:
+def test_arguments_of_any_shape_are_accepted(value: object) -> None:
     for key in (FURTHER_PATHS, SEARCHED, "path", "command", "url"):
         assert actions_of_call("read_file", {key: value})
 
 
-def test_the_subject_of_a_call_is_what_it_is_about() -> None:
+def test_subject_of_a_call_is_its_main_argument() -> None:
     assert subject_of({"timeout": 3, "command": "ls"}) == "ls"
     assert subject_of({"path": "a.md", "content": "x"}) == "a.md"
     assert subject_of({"b": 1, "a": [2]}) == '{"a": [2], "b": 1}'
@@ -290,12 +290,12 @@ def test_the_subject_of_a_call_is_what_it_is_about() -> None:
         ("deny", "deny"),
     ],
 )
-def test_the_humans_word_has_one_written_form(said: str, text: str) -> None:
+def test_verdict_has_one_written_form(said: str, text: str) -> None:
     assert parse_verdict(said).text == text
     assert parse_verdict(text).text == text
 
 
-def test_what_is_no_word_on_an_action_is_refused_with_what_is_possible() -> None:
+def test_invalid_verdict_is_refused_with_the_possible_ones() -> None:
     with pytest.raises(InvalidInput, match="allow once, allow always, deny"):
         parse_verdict("maybe")
 
@@ -303,7 +303,7 @@ def test_what_is_no_word_on_an_action_is_refused_with_what_is_possible() -> None
 # --- the file ------------------------------------------------------------------------------------
 
 
-def test_the_shipped_file_asks_for_nothing_and_a_persons_own_stands_in_its_place(
+def test_shipped_policy_has_no_rules_and_an_own_file_replaces_it(
     tmp_path: Path,
 ) -> None:
     assert read_policy(policy_file(tmp_path), TOOLS) == ApprovalPolicy()
@@ -338,7 +338,7 @@ def test_the_examples_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
         ("rules:\n  - bash", "expected keys and values"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_error_in_the_policy_file_is_named(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "approvals.yaml"
     file.write_text(text)
     with pytest.raises(InvalidInput) as error:
@@ -347,7 +347,7 @@ def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, told: str
     assert told in str(error.value)
 
 
-def test_a_file_that_is_changed_counts_at_once_and_one_that_is_spoilt_opens_no_door(
+def test_changed_policy_applies_at_once_and_a_broken_one_allows_nothing_more(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "approvals.yaml"

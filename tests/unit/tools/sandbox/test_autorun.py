@@ -19,7 +19,7 @@ from agiraph.tools.sandbox.autorun import GIT, is_git_folder, is_git_name, progr
         ),
     ],
 )
-def test_a_name_that_some_file_system_takes_for_git(name: str) -> None:
+def test_names_equal_to_git_on_some_file_system_are_recognized(name: str) -> None:
     assert is_git_name(name)
     assert program_of(name) == GIT
 
@@ -55,7 +55,7 @@ def test_other_names_are_not_git(name: str) -> None:
         ("package.json", ""),
     ],
 )
-def test_the_program_that_reads_a_file_by_itself(name: str, program: str) -> None:
+def test_autorun_file_names_its_program(name: str, program: str) -> None:
     assert program_of(name) == program
 
 

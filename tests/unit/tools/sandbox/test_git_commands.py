@@ -122,7 +122,7 @@ def test_any_other_command_is_reported(tmp_path: Path, key: str, value: str) -> 
     assert judged(tmp_path, key, value)
 
 
-def test_an_absolute_path_that_a_link_leads_into_the_folder_is_reported(tmp_path: Path) -> None:
+def test_absolute_path_linked_into_the_folder_is_reported(tmp_path: Path) -> None:
     folder = tmp_path.resolve() / "shop"
     (folder / "tools").mkdir(parents=True)
     bin_ = tmp_path.resolve() / "bin"
@@ -136,7 +136,7 @@ def test_an_absolute_path_that_a_link_leads_into_the_folder_is_reported(tmp_path
     assert judged(tmp_path, "filter.x.clean", f"{folder}/tools/out"), "a command can replace it"
 
 
-def test_every_setting_of_git_with_a_command_is_judged() -> None:
+def test_every_git_setting_with_a_command_is_checked() -> None:
     """Git lists its settings; this module judges all that have a name like a command."""
     listed = subprocess.run(
         ["git", "help", "--config"], capture_output=True, text=True, check=True
@@ -153,7 +153,7 @@ def test_every_setting_of_git_with_a_command_is_judged() -> None:
     assert {key for key in named if not runs_program(Setting(key, ""))} == set(NO_COMMANDS.split())
 
 
-def test_variables_with_commands_for_git_are_judged_as_settings(tmp_path: Path) -> None:
+def test_variables_with_git_commands_are_checked_as_settings(tmp_path: Path) -> None:
     environ = dict.fromkeys(GIT_COMMAND_VARIABLES, "") | {
         "GIT_EXTERNAL_DIFF": "./x",
         "EDITOR": "vim",

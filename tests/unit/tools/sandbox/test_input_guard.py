@@ -31,7 +31,7 @@ def mounts(folder: Path, baseline: InputBaseline | None = None) -> list[tuple[st
     return [(str(one.path.relative_to(folder)), one.kind) for one in guard.mounts()]
 
 
-def test_a_plain_folder_has_a_stand_in_for_git_alone(folder: Path) -> None:
+def test_plain_folder_has_only_a_placeholder_for_git(folder: Path) -> None:
     assert mounts(folder) == [(".git", "stand_in")]
 
 
@@ -69,7 +69,7 @@ def test_a_link_to_the_folder_itself_cannot_be_protected(folder: Path) -> None:
     assert "link to the folder itself" in look_at(folder).why_read_only
 
 
-def test_what_the_person_removes_or_creates_meanwhile(folder: Path) -> None:
+def test_files_removed_or_created_during_the_run_change_the_mounts(folder: Path) -> None:
     (folder / ".envrc").touch()
     baseline = look_at(folder)
     (folder / ".envrc").unlink()
@@ -80,7 +80,7 @@ def test_what_the_person_removes_or_creates_meanwhile(folder: Path) -> None:
     assert mounts(folder, baseline) == [(".git", "read")]
 
 
-def test_where_a_link_is_put_meanwhile_the_folder_is_not_written(folder: Path) -> None:
+def test_folder_replaced_by_a_link_is_not_writable(folder: Path) -> None:
     (folder / "src" / ".envrc").touch()
     baseline = look_at(folder)
     (folder / "src").rename(folder / "other")
@@ -88,7 +88,7 @@ def test_where_a_link_is_put_meanwhile_the_folder_is_not_written(folder: Path) -
     assert mounts(folder, baseline) == []
 
 
-def test_a_new_file_is_news_once(folder: Path) -> None:
+def test_new_file_is_reported_once(folder: Path) -> None:
     (folder / ".envrc").touch()
     guard = InputGuard(look_at(folder))
     assert guard.news() == ()
@@ -99,7 +99,7 @@ def test_a_new_file_is_news_once(folder: Path) -> None:
     assert guard.news() == ()
 
 
-def test_of_many_files_the_outer_ones_are_protected_and_a_change_of_the_others_is_news(
+def test_outer_files_are_protected_and_changes_of_the_others_are_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(input_guard, "MOST_OTHERS", 2)
@@ -124,7 +124,7 @@ def test_a_bare_repository_around_a_repository_does_not_make_all_read_only(folde
     assert mounts(folder) == [(".git", "read")]
 
 
-def test_a_run_keeps_what_it_began_with(folder: Path, tmp_path: Path) -> None:
+def test_run_keeps_its_first_baseline(folder: Path, tmp_path: Path) -> None:
     run = tmp_path.resolve() / "agent" / "runs" / "r1"
     first = guard_of(run, folder)
     (folder / ".envrc").touch()
@@ -167,7 +167,7 @@ def test_a_folder_that_cannot_be_protected_is_read_only(
     assert InputGuard(baseline).news() == ()
 
 
-def test_programs_on_the_path_and_those_of_agiraph_are_protected(
+def test_programs_on_the_path_and_of_agiraph_are_protected(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / ".venv" / "bin").mkdir(parents=True)

@@ -58,9 +58,11 @@ def named(top: Path, key: str, value: str, origin: str = ".git/config") -> list[
         ("submodule.sub.update", "!./sub/x", ["shop/sub/x"]),
     ],
 )
-def test_paths_that_a_setting_names(top: Path, key: str, value: str, paths: list[str]) -> None:
+def test_paths_named_by_a_setting_are_found(
+    top: Path, key: str, value: str, paths: list[str]
+) -> None:
     assert named(top, key, value) == paths
 
 
-def test_an_included_file_is_relative_to_the_file_that_names_it(top: Path) -> None:
+def test_included_path_is_relative_to_the_including_file(top: Path) -> None:
     assert named(top, "include.path", "team.config", "sub/x") == ["shop/sub/team.config (missing)"]

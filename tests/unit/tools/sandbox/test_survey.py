@@ -18,19 +18,19 @@ def paths(folder: Path) -> list[str]:
     return [one.path for one in survey(folder).found]
 
 
-def test_everything_is_found_at_any_depth_and_nothing_is_looked_for_in_it(tmp_path: Path) -> None:
+def test_files_are_found_at_any_depth_and_repositories_are_not_entered(tmp_path: Path) -> None:
     put(tmp_path, ".git/config", "a/b/.envrc", "a/.vscode/tasks.json", "a/.vscode/.git/x", "a/z")
     put(tmp_path, "bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/hooks/.envrc")
     assert paths(tmp_path) == [".git", "a/.vscode", "a/b/.envrc", "bare"]
 
 
-def test_of_installed_packages_only_repositories_count(tmp_path: Path) -> None:
+def test_only_repositories_in_installed_packages_are_reported(tmp_path: Path) -> None:
     put(tmp_path, "node_modules/x/.npmrc", "node_modules/x/.git/config", "env/pyvenv.cfg")
     put(tmp_path, "env/lib/x/.vscode/tasks.json", "env/lib/.git")
     assert paths(tmp_path) == ["env/lib/.git", "node_modules/x/.git"]
 
 
-def test_an_empty_folder_is_a_stand_in(tmp_path: Path) -> None:
+def test_empty_git_folder_is_not_reported(tmp_path: Path) -> None:
     (tmp_path / "sub" / ".git").mkdir(parents=True)
     assert paths(tmp_path) == []
 
@@ -72,6 +72,6 @@ def test_a_walk_that_ends_early_says_why(
     assert len(found.found) <= 2
 
 
-def test_a_name_that_is_no_utf_8_ends_the_walk(tmp_path: Path) -> None:
+def test_name_that_is_not_utf8_ends_the_walk(tmp_path: Path) -> None:
     put(tmp_path, "\udcff/.envrc")
     assert "is not UTF-8" in survey(tmp_path).gap

@@ -27,7 +27,7 @@ def shown(words: Sequence[str], way: str) -> list[Path]:
     return [Path(words[at + 1]) for at, word in enumerate(words) if word == way]
 
 
-def test_a_worker_is_shown_its_own_and_what_is_published(layout: HomeLayout) -> None:
+def test_worker_sees_its_own_and_published_files(layout: HomeLayout) -> None:
     mounts = mounts_of(layout.worker())
     me = layout.run.worker("ada-111111")
     writable = {mount.path for mount in mounts if mount.is_writable}
@@ -39,7 +39,7 @@ def test_a_worker_is_shown_its_own_and_what_is_published(layout: HomeLayout) -> 
     }
 
 
-def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(
+def test_worker_sees_no_replaceable_path_of_the_run_root(
     layout: HomeLayout,
 ) -> None:
     sources = {mount.path: mount.shown for mount in mounts_of(layout.worker())}
@@ -58,14 +58,14 @@ def test_a_coordinator_is_shown_its_run_and_its_memory(layout: HomeLayout) -> No
     assert readable == covered | {layout.agent.soul, layout.agent.goal}
 
 
-def test_a_link_is_never_shown_for_what_it_leads_to(layout: HomeLayout) -> None:
+def test_link_is_not_mounted_as_its_target(layout: HomeLayout) -> None:
     other = layout.run.node("late-worker-cccccc")
     other.path.mkdir()
     other.published.symlink_to(layout.run.node(OTHER).scratch)
     assert other.published not in {mount.path for mount in mounts_of(layout.worker())}
 
 
-def test_what_lies_below_comes_after_what_it_lies_in(layout: HomeLayout) -> None:
+def test_inner_mounts_follow_outer_mounts(layout: HomeLayout) -> None:
     words = Sandbox(settings(), WORKS).enclose(layout.worker()).words
     assert words[0] == "/usr/bin/bwrap"
     assert words[-1] == "--"
@@ -77,7 +77,7 @@ def test_what_lies_below_comes_after_what_it_lies_in(layout: HomeLayout) -> None
     )
 
 
-def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_round(
+def test_home_inside_a_program_folder_is_hidden_even_behind_a_link(
     layout: HomeLayout, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     link = tmp_path_factory.mktemp("elsewhere") / "link"
@@ -134,7 +134,7 @@ def test_in_an_input_that_may_be_written_git_stays_read_only(layout: HomeLayout)
     assert words.index(str(layout.input_dir)) < words.index(str(git))
 
 
-def test_where_an_input_has_no_git_an_empty_folder_stands_in_for_it(layout: HomeLayout) -> None:
+def test_input_without_git_gets_an_empty_git_folder(layout: HomeLayout) -> None:
     git = str(layout.input_dir / ".git")
     enclosure = Sandbox(settings(input="write"), WORKS).enclose(layout.worker())
     at = enclosure.words.index("--tmpfs", enclosure.words.index(str(layout.input_dir)))
@@ -143,7 +143,7 @@ def test_where_an_input_has_no_git_an_empty_folder_stands_in_for_it(layout: Home
     assert Sandbox(settings(), WORKS).enclose(layout.worker()).standins == ()
 
 
-def test_what_protects_the_input_comes_after_every_folder_that_may_be_written(
+def test_protected_input_paths_are_mounted_after_writable_folders(
     layout: HomeLayout,
 ) -> None:
     above = layout.input_dir.parent
@@ -174,7 +174,7 @@ def test_the_network_is_taken_from_all_or_from_some(layout: HomeLayout) -> None:
     assert not settings(network=False).has_network("ada")
 
 
-def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(layout: HomeLayout) -> None:
+def test_missing_sandbox_runs_commands_unconfined_or_refuses_them(layout: HomeLayout) -> None:
     down = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
     assert Sandbox(settings(), down).enclose(layout.worker()).words == ()
     assert Sandbox(settings(mode="none"), WORKS).enclose(layout.worker()).words == ()
@@ -183,20 +183,22 @@ def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(layout: HomeLayout
             Sandbox(strict, down).enclose(layout.worker())
 
 
-def test_no_network_is_refused_where_the_kernel_cannot_take_it(layout: HomeLayout) -> None:
+def test_command_without_network_is_refused_if_the_kernel_cannot_isolate_it(
+    layout: HomeLayout,
+) -> None:
     wall = Sandbox(settings(), SandboxProbe("/usr/bin/bwrap", has_no_network=False))
     with pytest.raises(Refused, match="network"):
         wall.enclose(layout.worker(), has_network=False)
 
 
-def test_required_and_none_contradict_each_other(tmp_path: Path) -> None:
+def test_required_sandbox_contradicts_mode_none(tmp_path: Path) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text("sandbox:\n  mode: none\n  required: true\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="mode cannot be none"):
         load_config(own)
 
 
-def test_of_a_prefix_on_the_path_its_program_folders_alone_are_shown(tmp_path: Path) -> None:
+def test_only_program_folders_of_a_prefix_on_the_path_are_mounted(tmp_path: Path) -> None:
     prefix = tmp_path.resolve() / "cargo"
     for name in ("bin", "lib"):
         (prefix / name).mkdir(parents=True)
@@ -213,7 +215,7 @@ def test_a_home_on_the_path_is_not_shown(tmp_path: Path, monkeypatch: pytest.Mon
     assert not {tmp_path, tmp_path / "person", Path("/etc")} & set(folders)
 
 
-def test_a_virtual_environment_on_the_path_comes_with_its_python(tmp_path: Path) -> None:
+def test_virtual_environment_on_the_path_is_mounted_with_its_python(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "base" / "bin").mkdir(parents=True)
     (root / "venv" / "bin").mkdir(parents=True)
@@ -223,7 +225,7 @@ def test_a_virtual_environment_on_the_path_comes_with_its_python(tmp_path: Path)
     assert {root / "venv" / "pyvenv.cfg", root / "base" / "bin"} <= set(folders)
 
 
-def test_program_folder_that_may_not_be_entered_is_left_out(
+def test_inaccessible_program_folder_is_omitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def closed(path: os.PathLike[str] | str, *_: object, **__: object) -> os.stat_result:

@@ -40,7 +40,7 @@ def test_odd_names_are_published_unchanged_and_reported_with_escapes(node: NodeH
     assert published(node)[name] == b"odd"
 
 
-def test_everything_moves_and_cannot_be_written_any_more(node: NodeHome) -> None:
+def test_published_files_are_moved_and_read_only(node: NodeHome) -> None:
     assert publish_files(node, "done") == ("a.md", "sub/b.md", "sub/deep/c d.bin")
     assert published(node) == FILES
     assert not [path for path in node.scratch.rglob("*") if path.is_file()]
@@ -48,7 +48,7 @@ def test_everything_moves_and_cannot_be_written_any_more(node: NodeHome) -> None
         assert stat.S_IMODE((node.published / name).stat().st_mode) & 0o222 == 0
 
 
-def test_publishing_twice_is_publishing_once(node: NodeHome) -> None:
+def test_publishing_twice_has_no_further_effect(node: NodeHome) -> None:
     assert publish_files(node, "done") == publish_files(node, "done")
     assert published(node) == FILES
 
@@ -63,7 +63,7 @@ def test_the_summary_is_published_if_there_is_nothing_else(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("dies_at", range(12))
-def test_a_crash_anywhere_is_made_good(
+def test_publishing_is_completed_after_a_crash_at_any_step(
     node: NodeHome, dies_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.link(node.scratch / "a.md", node.scratch / "also-a.md")
@@ -90,7 +90,7 @@ def test_a_crash_anywhere_is_made_good(
     assert published(node) == {**FILES, "also-a.md": b"A"}
 
 
-def test_links_and_pipes_are_left_behind(node: NodeHome, tmp_path: Path) -> None:
+def test_links_and_pipes_are_not_published(node: NodeHome, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("secret")
     (node.scratch / "leak").symlink_to(secret)
@@ -124,7 +124,7 @@ def test_a_folder_that_became_a_link_is_refused(tmp_path: Path, name: str) -> No
     assert (elsewhere / "x").exists()
 
 
-def test_a_link_inside_published_leads_nothing_out(node: NodeHome, tmp_path: Path) -> None:
+def test_link_inside_published_is_refused(node: NodeHome, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     node.published.mkdir()
@@ -140,7 +140,7 @@ def test_a_program_stays_runnable(node: NodeHome) -> None:
     assert stat.S_IMODE((node.published / "a.md").stat().st_mode) == 0o555
 
 
-def test_what_matches_a_name_stays_in_scratch(node: NodeHome) -> None:
+def test_files_with_an_excluded_name_stay_in_scratch(node: NodeHome) -> None:
     for name in (".git/HEAD", ".aider.chat", "sub/.git/kept"):
         (node.scratch / name).parent.mkdir(parents=True, exist_ok=True)
         (node.scratch / name).write_text("x")

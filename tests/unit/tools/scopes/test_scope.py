@@ -32,7 +32,7 @@ RUN = "agents/demo/runs/r1"
         ("input/table.csv", "files/table.csv"),
     ],
 )
-def test_what_a_worker_reads(layout: HomeLayout, path: str, place: str) -> None:
+def test_worker_reads_permitted_paths(layout: HomeLayout, path: str, place: str) -> None:
     assert layout.worker().to_read(path).read_text() == place
 
 
@@ -95,19 +95,19 @@ def test_a_home_in_the_input_folder_is_not_read(layout: HomeLayout) -> None:
         "~/x/../../../../../../../../system/token",
     ],
 )
-def test_what_a_worker_cannot_read(layout: HomeLayout, path: str) -> None:
+def test_worker_cannot_read_other_paths(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope):
         layout.worker().to_read(path)
 
 
-def test_a_name_that_stands_nowhere_is_read_from_scratch(layout: HomeLayout) -> None:
+def test_missing_name_is_resolved_in_scratch(layout: HomeLayout) -> None:
     assert layout.worker().to_read("JOURNAL2.jsonl") == layout.node.scratch.resolve() / (
         "JOURNAL2.jsonl"
     )
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "\ud800"])
-def test_odd_paths_are_refused(layout: HomeLayout, path: str) -> None:
+def test_irregular_paths_are_refused(layout: HomeLayout, path: str) -> None:
     scope = layout.worker()
     with pytest.raises(OutOfScope):
         scope.to_read(path)
@@ -123,7 +123,7 @@ def test_odd_paths_are_refused(layout: HomeLayout, path: str) -> None:
         (f"nodes/{MINE}/scratch/report.md", "scratch/report.md"),
     ],
 )
-def test_what_a_worker_writes_lands_in_scratch(layout: HomeLayout, path: str, place: str) -> None:
+def test_worker_writes_into_its_node_folder(layout: HomeLayout, path: str, place: str) -> None:
     assert layout.worker().to_write(path) == layout.node.path.resolve() / place
 
 
@@ -154,12 +154,12 @@ def test_a_worker_writes_its_own_notes(layout: HomeLayout) -> None:
         "../../MEMORY.md",
     ],
 )
-def test_what_a_worker_cannot_write(layout: HomeLayout, path: str) -> None:
+def test_worker_cannot_write_other_paths(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope, match=r"may not be written \(possible: scratch/"):
         layout.worker().to_write(path)
 
 
-def test_links_count_as_what_they_lead_to(layout: HomeLayout) -> None:
+def test_link_is_judged_by_its_target(layout: HomeLayout) -> None:
     scratch = layout.node.scratch
     (scratch / "out").symlink_to(layout.root / "system")
     (scratch / "new").symlink_to(layout.root / "system" / "made")
@@ -175,14 +175,14 @@ def test_links_count_as_what_they_lead_to(layout: HomeLayout) -> None:
     assert scope.to_read("plan") == layout.run.plan.resolve()
 
 
-def test_a_link_in_anothers_published_folder_leads_nowhere(layout: HomeLayout) -> None:
+def test_link_in_the_published_folder_of_another_node_is_refused(layout: HomeLayout) -> None:
     leak = layout.run.node(OTHER).published / "leak.md"
     leak.symlink_to(layout.run.node(OTHER).scratch / "draft.md")
     with pytest.raises(OutOfScope):
         layout.worker().to_read(f"nodes/{OTHER}/published/leak.md")
 
 
-def test_folders_can_be_listed_and_their_private_parts_told_apart(layout: HomeLayout) -> None:
+def test_folders_are_listed_and_private_ones_refused(layout: HomeLayout) -> None:
     scope = layout.worker()
     assert scope.to_list(".") == scope.to_list("") == scope.cwd
     assert scope.to_list("input") == layout.input_dir.resolve()
@@ -195,7 +195,7 @@ def test_folders_can_be_listed_and_their_private_parts_told_apart(layout: HomeLa
             scope.to_list(path)
 
 
-def test_places_are_shown_as_the_worker_writes_them(layout: HomeLayout) -> None:
+def test_paths_are_shown_as_the_worker_writes_them(layout: HomeLayout) -> None:
     scope = layout.worker()
     assert scope.shown(layout.node.scratch / "a" / "b.md") == "scratch/a/b.md"
     assert scope.shown(layout.run.plan) == "_plan.md"
@@ -224,7 +224,7 @@ def test_a_name_that_fits_two_nodes_is_not_guessed(layout: HomeLayout) -> None:
 
 
 @pytest.mark.parametrize("name", ["journal.jsonl.snapshot", "journal.jsonl.good-20260101T000000Z"])
-def test_what_belongs_to_the_run_journal_is_not_read(layout: HomeLayout, name: str) -> None:
+def test_journal_files_of_a_run_cannot_be_read(layout: HomeLayout, name: str) -> None:
     (layout.run.path / name).write_text("{}")
     with pytest.raises(OutOfScope):
         layout.worker().to_read(name)
@@ -307,7 +307,7 @@ def test_a_coordinator_writes_its_memory(layout: HomeLayout) -> None:
         "/tmp/x",
     ],
 )
-def test_what_others_write_a_coordinator_does_not(layout: HomeLayout, path: str) -> None:
+def test_coordinator_cannot_write_files_of_others(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope):
         layout.coordinator().to_write(path)
 

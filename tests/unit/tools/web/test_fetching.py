@@ -41,7 +41,7 @@ async def fetch(
         await fetcher.close()
 
 
-async def test_a_page_comes_with_its_kind_and_where_it_was_found(site: FakeSite) -> None:
+async def test_fetched_page_has_status_type_and_body(site: FakeSite) -> None:
     got = await fetch(f"{site.url}/article")
     assert (got.status, got.mime, got.is_whole) == (200, "text/html", True)
     assert b"Chips" in got.body
@@ -55,7 +55,7 @@ async def test_redirects_are_followed_up_to_a_bound(site: FakeSite) -> None:
         await fetch(f"{site.url}/redirect/6")
 
 
-async def test_a_circle_of_redirects_is_seen(site: FakeSite) -> None:
+async def test_circular_redirects_are_refused(site: FakeSite) -> None:
     with pytest.raises(Refused, match="in a circle"):
         await fetch(f"{site.url}/loop/a")
     assert site.paths() == ["/loop/a", "/loop/b"]
@@ -69,7 +69,7 @@ async def test_a_redirect_out_of_the_web_is_refused(site: FakeSite, where: str) 
         await fetch(f"{site.url}/to?url={where}")
 
 
-async def test_a_long_body_is_cut_while_it_streams(site: FakeSite) -> None:
+async def test_long_body_is_cut_while_streaming(site: FakeSite) -> None:
     got = await fetch(f"{site.url}/huge")
     assert (len(got.body), got.is_whole) == (100_000, False)
 
@@ -85,7 +85,9 @@ async def test_compressed_bodies_are_read(site: FakeSite, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "why"), [("br", "encoding 'br'"), ("damaged", "damaged")])
-async def test_what_cannot_be_unpacked_is_said(site: FakeSite, name: str, why: str) -> None:
+async def test_undecodable_body_is_refused_with_the_reason(
+    site: FakeSite, name: str, why: str
+) -> None:
     with pytest.raises(Refused, match=why):
         await fetch(f"{site.url}/coded/{name}")
 
@@ -134,7 +136,7 @@ async def test_a_public_name_with_a_private_address_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spelled", ["2130706433", "0x7f.1", "0177.0.0.1"])
-async def test_a_number_in_disguise_is_judged_by_its_address(spelled: str) -> None:
+async def test_obfuscated_ip_address_is_refused(spelled: str) -> None:
     with pytest.raises(Refused):
         await fetch(f"http://{spelled}/", allow_private=False)
 
@@ -149,7 +151,7 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("public")
-async def test_the_connection_goes_to_the_address_that_was_judged(site: FakeSite) -> None:
+async def test_connection_uses_the_checked_address(site: FakeSite) -> None:
     """A name is looked up once a hop: a second answer has no effect."""
     resolve, asked = answering(["127.0.0.1"], ["10.0.0.1"])
     url = f"http://example.com:{site.port}/article"
@@ -172,7 +174,7 @@ async def test_the_next_address_is_tried_when_one_does_not_answer(site: FakeSite
     assert (await fetch(f"http://example.com:{site.port}/article", resolve)).status == 200
 
 
-async def test_behind_a_proxy_the_name_goes_to_the_proxy(site: FakeSite) -> None:
+async def test_proxy_resolves_the_host_name(site: FakeSite) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         raise AssertionError("the proxy resolves")
 

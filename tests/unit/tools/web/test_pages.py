@@ -48,19 +48,19 @@ async def test_the_links_of_a_page_are_listed_once(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize("name", ["utf8", "header", "cp1252", "nonsense"])
-async def test_text_is_read_in_whatever_encoding(site: FakeSite, name: str) -> None:
+async def test_text_is_decoded_from_every_encoding(site: FakeSite, name: str) -> None:
     assert (await read(f"{site.url}/text/{name}")).text == "Größe: 5 € – „gut“"
 
 
-async def test_a_page_is_read_by_its_own_word_about_its_encoding(site: FakeSite) -> None:
+async def test_declared_encoding_of_a_page_is_used(site: FakeSite) -> None:
     assert "Größe" in (await read(f"{site.url}/meta")).text
 
 
-async def test_what_does_not_fit_its_encoding_is_replaced(site: FakeSite) -> None:
+async def test_undecodable_bytes_are_replaced(site: FakeSite) -> None:
     assert (await read(f"{site.url}/text/lying")).text.startswith("caf\N{REPLACEMENT CHARACTER}")
 
 
-async def test_json_is_shown_as_it_is(site: FakeSite) -> None:
+async def test_json_is_shown_unchanged(site: FakeSite) -> None:
     assert (await read(f"{site.url}/text/json")).text == '{"size": 5}'
     assert (await read(f"{site.url}/text/bare")).text == "plain words"
 
@@ -69,12 +69,14 @@ async def test_json_is_shown_as_it_is(site: FakeSite) -> None:
     ("name", "what"),
     [("pdf", "application/pdf"), ("png", "image/png"), ("unnamed", "unknown kind")],
 )
-async def test_what_is_no_text_is_refused_by_its_name(site: FakeSite, name: str, what: str) -> None:
+async def test_content_that_is_not_text_is_refused_by_type(
+    site: FakeSite, name: str, what: str
+) -> None:
     with pytest.raises(Refused, match=rf"{what}.*possible: HTML, text, JSON, XML"):
         await read(f"{site.url}/text/{name}")
 
 
-async def test_a_status_is_told(site: FakeSite) -> None:
+async def test_error_status_is_refused_with_its_number(site: FakeSite) -> None:
     with pytest.raises(Refused, match="answered 404 Not Found"):
         await read(f"{site.url}/status/404")
 
@@ -85,12 +87,12 @@ async def test_a_page_that_is_too_long_says_so(site: FakeSite) -> None:
     assert len(page.text) == 10_000
 
 
-async def test_a_page_that_is_nested_too_deep_is_an_error_like_another(site: FakeSite) -> None:
+async def test_deeply_nested_page_is_refused(site: FakeSite) -> None:
     with pytest.raises(Refused, match="cannot be read: it is nested too deep"):
         await read(f"{site.url}/nested")
 
 
-async def test_robots_are_kept_to(site: FakeSite) -> None:
+async def test_page_forbidden_by_robots_is_refused(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /article\nDisallow: /\n"
     assert (await read(f"{site.url}/article")).title == "Chips in 2026"
     with pytest.raises(Refused, match=r"robots\.txt does not allow it"):
@@ -98,27 +100,27 @@ async def test_robots_are_kept_to(site: FakeSite) -> None:
     assert "/more" not in site.paths()
 
 
-async def test_robots_that_speak_to_us_by_name_are_heard(site: FakeSite) -> None:
+async def test_robots_rules_for_agiraph_apply(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /\n\nUser-agent: agiraph\nDisallow: /more*page$\n"
     assert (await read(f"{site.url}/article")).title
     with pytest.raises(Refused, match="does not allow"):
         await read(f"{site.url}/more/any/page")
 
 
-async def test_robots_are_asked_at_each_hop(site: FakeSite) -> None:
+async def test_robots_are_checked_at_each_redirect(site: FakeSite) -> None:
     site.robots = "User-agent: *\nDisallow: /article\n"
     with pytest.raises(Refused, match="/article is not fetched"):
         await read(f"{site.url}/redirect/2")
     assert site.paths() == ["/redirect/2", "/redirect/1"]
 
 
-async def test_robots_are_asked_once_a_site(site: FakeSite) -> None:
+async def test_robots_are_fetched_once_per_site(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /\n"
     await read(f"{site.url}/article", f"{site.url}/more")
     assert [seen.path for seen in site.requests].count("/robots.txt") == 1
 
 
-async def test_robots_that_cannot_be_read_allow_nothing_and_missing_ones_all(
+async def test_unreadable_robots_refuse_all_pages_and_missing_ones_none(
     site: FakeSite,
 ) -> None:
     site.robots_status = 503
@@ -134,7 +136,7 @@ async def test_robots_may_be_ignored_by_the_settings(site: FakeSite) -> None:
     assert "/robots.txt" not in [seen.path for seen in site.requests]
 
 
-async def test_a_page_is_read_again_from_memory(site: FakeSite) -> None:
+async def test_repeated_page_comes_from_the_cache(site: FakeSite) -> None:
     await read(f"{site.url}/article", f"{site.url}/article#part")
     assert site.paths() == ["/article"]
     await read(f"{site.url}/article", f"{site.url}/article", cache_seconds=0)
@@ -168,7 +170,7 @@ async def test_each_further_address_is_permitted_also_if_the_page_is_in_memory(
     assert site.paths() == ["/redirect/2", "/redirect/1", "/article"]
 
 
-async def test_a_cached_page_tells_its_age_and_is_fetched_again_if_it_is_too_old(
+async def test_cached_page_has_its_age_and_is_fetched_again_when_too_old(
     site: FakeSite,
 ) -> None:
     config, now = settings(), 1000.0
@@ -186,7 +188,7 @@ async def test_a_cached_page_tells_its_age_and_is_fetched_again_if_it_is_too_old
     assert site.paths() == ["/article"] * 3
 
 
-def test_what_is_kept_is_bounded_in_number_and_time() -> None:
+def test_page_cache_is_bounded_in_number_and_time() -> None:
     now = 0.0
     kept = PageCache(2, 10.0, lambda: now)
     for key in "abc":

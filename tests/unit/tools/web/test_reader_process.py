@@ -76,7 +76,7 @@ async def test_behind_the_sandbox_pages_are_read_without_a_network(reader: Reade
 
 
 @BEHIND
-def test_a_reader_that_was_taken_over_sees_no_file_and_reaches_nobody(tmp_path: Path) -> None:
+def test_compromised_reader_can_read_no_file_and_reach_no_network(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("a key")
     wall = Sandbox(load_config().sandbox, FOUND)
@@ -94,7 +94,7 @@ def test_a_reader_that_was_taken_over_sees_no_file_and_reaches_nobody(tmp_path: 
     assert done[1].split() == ["False"] * 3 + ["True"]
 
 
-async def test_questions_wait_for_each_other_and_one_process_answers_them(
+async def test_requests_are_answered_in_turn_by_one_process(
     reader: ReaderProcess,
 ) -> None:
     first = await asyncio.gather(*(reader.ask(dict(PAGE), 30) for _ in range(5)))
@@ -104,7 +104,7 @@ async def test_questions_wait_for_each_other_and_one_process_answers_them(
     assert reader.pid == pid
 
 
-async def test_a_question_that_takes_too_long_costs_the_process_and_nothing_else(
+async def test_slow_page_costs_only_the_reader_process(
     reader: ReaderProcess,
 ) -> None:
     await reader.ask(PAGE, 30)
@@ -130,7 +130,7 @@ async def test_a_reader_that_dies_over_a_page_is_begun_again(reader: ReaderProce
     assert (await reader.ask(PAGE, 30))["title"] == "T"
 
 
-async def test_whoever_loses_interest_leaves_no_answer_for_the_next_one(
+async def test_answer_of_a_cancelled_request_is_not_given_to_the_next(
     reader: ReaderProcess,
 ) -> None:
     await reader.ask(PAGE, 30)

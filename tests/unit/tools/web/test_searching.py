@@ -48,7 +48,7 @@ def asked(site: FakeSite) -> Seen:
 
 
 @pytest.mark.parametrize("name", ["brave", "serper", "tavily", "searxng"])
-async def test_every_service_finds_the_same(site: FakeSite, name: str) -> None:
+async def test_every_search_service_returns_the_same_hits(site: FakeSite, name: str) -> None:
     assert await search(site, name) == [
         SearchHit(f"Result {n}", f"https://example.com/{n}", f"About {n}.") for n in (1, 2, 3)
     ]
@@ -69,7 +69,7 @@ async def test_every_service_finds_the_same(site: FakeSite, name: str) -> None:
         ("searxng", "GET", "/search", None, {"q": ["chips 2026"], "format": ["json"]}),
     ],
 )
-async def test_each_service_is_asked_as_it_wants(
+async def test_each_search_service_receives_its_request_format(
     site: FakeSite, name: str, method: str, path: str, header: tuple[str, str] | None, given: Any
 ) -> None:
     await search(site, name, environ=KEYS if header else {})
@@ -86,7 +86,7 @@ async def test_duckduckgo_is_asked_by_its_library(site: FakeSite) -> None:
     assert (asked(site).method, asked(site).path) == ("POST", "/duckduckgo/")
 
 
-async def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
+async def test_busy_search_service_is_retried(site: FakeSite) -> None:
     site.troubles = [429, 503]
     assert len(await search(site, "brave")) == 3
     assert len(site.requests) == 3
@@ -100,7 +100,7 @@ async def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
         ([422], r"brave answered 422: \{\"error\": \"no\"\}", 1),
     ],
 )
-async def test_what_a_service_refuses_is_told(
+async def test_refusal_of_a_search_service_is_reported(
     site: FakeSite, troubles: list[int], told: str, times: int
 ) -> None:
     site.troubles = troubles
@@ -114,14 +114,14 @@ async def test_an_answer_of_another_service_is_refused(site: FakeSite) -> None:
         await search(site, "tavily", at="brave")
 
 
-async def test_a_service_that_is_not_there_is_told(site: FakeSite) -> None:
+async def test_unreachable_search_service_is_reported(site: FakeSite) -> None:
     site.close()
     with pytest.raises(Refused, match="serper cannot be reached"):
         await search(site, "serper")
     site.__post_init__()
 
 
-async def test_an_empty_query_and_a_missing_key_are_told(site: FakeSite) -> None:
+async def test_empty_query_and_missing_key_are_refused(site: FakeSite) -> None:
     with pytest.raises(InvalidInput, match="query is empty"):
         await search(site, "brave", query="  ")
     with pytest.raises(Refused, match=r"BRAVE_API_KEY is not set \(export BRAVE_API_KEY=..."):
@@ -145,7 +145,7 @@ def test_the_service_follows_from_settings_and_keys(
     assert chosen(search, url, environ) == name
 
 
-def test_what_a_service_lacks_comes_with_advice() -> None:
+def test_unusable_search_service_has_a_reason_and_advice() -> None:
     for name in NAMES:
         reason = why_unusable(name, "", {}, has_ddgs=False)
         assert reason
@@ -155,5 +155,5 @@ def test_what_a_service_lacks_comes_with_advice() -> None:
         service_named("bing")
 
 
-def test_the_names_of_keys_are_those_of_the_table() -> None:
+def test_key_names_match_the_table_of_services() -> None:
     assert {service.key_env for service in SERVICES if service.key_env} == KEY_NAMES

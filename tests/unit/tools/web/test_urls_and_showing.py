@@ -21,7 +21,7 @@ from agiraph.tools.web.services import SearchHit
         ("HTTP://EXAMPLE.com/A", "http://example.com/A"),
     ],
 )
-def test_a_url_is_understood(text: str, url: str) -> None:
+def test_url_is_parsed(text: str, url: str) -> None:
     assert str(parsed(text)) == url
 
 
@@ -40,19 +40,19 @@ def test_a_url_is_understood(text: str, url: str) -> None:
         ("https://example.com/" + "a" * 5000, "is no url"),
     ],
 )
-def test_what_is_no_url_is_told(text: str, told: str) -> None:
+def test_invalid_url_is_refused(text: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         parsed(text)
 
 
-def test_a_redirect_is_read_from_where_it_stands() -> None:
+def test_redirect_is_relative_to_its_page() -> None:
     here = parsed("https://example.com/a/b")
     assert str(target(here, "../c#x")) == "https://example.com/c"
     assert str(target(here, "//other.example/")) == "https://other.example/"
     assert origin(parsed("http://example.com:81/x")) == "http://example.com:81"
 
 
-def test_a_page_says_where_it_goes_on() -> None:
+def test_cut_page_shows_the_next_offset() -> None:
     text = "word " * 100
     shown = shown_page("https://x.example/", "A title", text, offset=0, limit=100, mark="w1")
     assert shown.startswith("Title: A title\nURL: https://x.example/\nCharacters 0 to 100 of 500\n")
@@ -92,7 +92,7 @@ def test_hits_are_shown_one_a_paragraph() -> None:
         ("", b"\0\1", "refused"),
     ],
 )
-def test_a_body_is_judged_by_its_type(mime: str, body: bytes, kind: str) -> None:
+def test_kind_of_a_body_follows_from_its_type(mime: str, body: bytes, kind: str) -> None:
     assert kind_of(mime, body) == kind
 
 

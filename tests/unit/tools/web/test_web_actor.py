@@ -129,7 +129,7 @@ async def ask(asker: Endpoint, tool: str, id: bytes | None = None, **arguments: 
 
 
 @pytest.mark.parametrize("web_actor", [{"web": {"page_limit": 500}}], indirect=True)
-async def test_both_tools_answer_and_mark_what_they_bring(
+async def test_both_web_tools_answer_with_marked_content(
     web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
     page = await ask(ada, "web_fetch", url="https://x.example/", offset=600)
@@ -141,7 +141,7 @@ async def test_both_tools_answer_and_mark_what_they_bring(
     assert (page.is_error, found.is_error) == (False, False)
 
 
-async def test_what_cannot_be_done_is_told_as_an_error(
+async def test_failed_call_is_returned_as_an_error(
     web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
     got = await ask(ada, "web_crawl", url="x")
@@ -159,7 +159,7 @@ async def test_what_cannot_be_done_is_told_as_an_error(
 
 
 @pytest.mark.parametrize("web_actor", [{"web": {"timeout_seconds": 0.05}}], indirect=True)
-async def test_what_takes_too_long_is_given_up(web_actor: RunningWebActor) -> None:
+async def test_slow_call_is_cancelled_at_its_deadline(web_actor: RunningWebActor) -> None:
     got = await ask(await web_actor.join(), "web_fetch", url="slow")
     assert (got.content, got.is_error) == ("web_fetch was not done within 0.05 s", True)
     assert web_actor.pages.dropped.is_set()
@@ -187,7 +187,7 @@ async def test_peer_cannot_cancel_the_call_of_another(
     assert not (await asking).is_error
 
 
-async def test_an_asker_that_goes_takes_its_call_along(
+async def test_call_of_a_departed_caller_is_cancelled(
     web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
     asking = asyncio.ensure_future(ask(ada, "web_fetch", b"c" * 16, url="slow"))
@@ -255,7 +255,7 @@ BOTH, NONE = {"web_fetch", "web_search"}, set[str]()
         ),
     ],
 )
-async def test_a_worker_uses_the_web_only_with_the_tools_that_it_has(
+async def test_worker_may_use_only_its_granted_web_tools(
     web_actor: RunningWebActor, worker: dict[str, Any], node: dict[str, Any], allowed: set[str]
 ) -> None:
     files_home = FilesHome(web_actor.home.path.parent, home=web_actor.home)

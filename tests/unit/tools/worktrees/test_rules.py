@@ -36,7 +36,7 @@ def test_every_name_of_a_node_makes_a_branch_that_is_not_the_results(name: str) 
     assert not branch.startswith(f"{result_branch(RUN)}/")
 
 
-def test_what_git_says_of_a_merge_is_read() -> None:
+def test_merge_output_of_git_is_parsed() -> None:
     assert read_trial(b"abc\0").conflicts == ()
     trial = read_trial("abc\0a b\0ü\n\0a b\0\0".encode())
     assert (trial.tree, trial.conflicts) == ("abc", ("a b", "ü\n"))
@@ -44,7 +44,7 @@ def test_what_git_says_of_a_merge_is_read() -> None:
         read_trial(b"")
 
 
-def test_both_sides_of_a_conflict_are_seen_and_mere_rules_of_equal_signs_are_not() -> None:
+def test_conflict_markers_are_found_and_lines_of_equal_signs_are_not() -> None:
     assert has_markers(b"x\n<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n")
     assert not has_markers(b"Title\n=======\n")
     assert not has_markers(b"text <<<<<<< and >>>>>>> text")
@@ -55,7 +55,7 @@ def test_many_files_in_conflict_are_counted() -> None:
     assert text.endswith("f19 and 5 more")
 
 
-def test_messages_say_what_was_done_for_which_node_by_whom() -> None:
+def test_commit_message_names_node_and_worker() -> None:
     short = commit_message(node(), "bob", "Fixed it.")
     assert short == "ada: Fixed it.\n\nAgiraph-Node: ada (abc123)\nAgiraph-Worker: bob\n"
     long = commit_message(node(), "bob", f"{'word ' * 30}\nmore")

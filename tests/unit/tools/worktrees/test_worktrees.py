@@ -45,7 +45,7 @@ def committed(found: NodeCommit | None) -> str:
     return found.commit
 
 
-async def test_what_a_node_changes_comes_onto_the_result_and_nothing_else_of_the_person_is_touched(
+async def test_change_of_a_node_is_merged_into_the_result_branch_alone(
     checkout: Checkout,
 ) -> None:
     before = checkout.git("rev-parse", "HEAD")
@@ -132,7 +132,7 @@ async def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begi
     assert (third.path / "src/b.py").read_text() == "b = 2\n"
 
 
-async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_worktree(
+async def test_conflict_leaves_the_result_unchanged_and_is_resolved_in_the_worktree(
     checkout: Checkout,
 ) -> None:
     ada, bob = await checkout.made("ada"), await checkout.made("bob")
@@ -160,7 +160,7 @@ async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_workt
     assert checkout.show(RESULT, "bobs.txt") == "bob"
 
 
-async def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_committed(
+async def test_interrupted_merge_into_a_worktree_is_repeated_before_a_commit(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada, bob = await checkout.made("ada"), await checkout.made("bob")
@@ -272,7 +272,7 @@ async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout)
 
 
 @pytest.mark.parametrize("form", ["folder", "file"])
-async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
+async def test_worktree_with_a_forged_repository_makes_git_run_nothing(
     checkout: Checkout, form: str
 ) -> None:
     """Its own `.git` is a model's file like all others: its content is never used."""
@@ -353,7 +353,7 @@ async def test_no_worktree_is_made_behind_a_link(checkout: Checkout) -> None:
     assert os.listdir(elsewhere) == []
 
 
-async def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_it(
+async def test_patch_replaces_an_existing_file_and_does_not_follow_links(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.worktrees.worktree.PATCH_BYTES", 200)
@@ -372,7 +372,7 @@ async def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_
     assert secret.read_text() == "secret"
 
 
-async def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_stands(
+async def test_files_folders_and_links_of_a_node_are_committed(
     checkout: Checkout,
 ) -> None:
     checkout.write({"d/e/f.txt": "f\n", "x y/ü.txt": "u\n", "run.sh": "echo\n"})
@@ -429,7 +429,7 @@ async def test_commits_that_a_model_made_itself_are_kept_in_the_history(checkout
     assert checkout.git("status", "--porcelain", at=tree.path) == ""
 
 
-async def test_the_persons_own_changes_of_the_result_branch_are_left_alone(
+async def test_own_commits_on_the_result_branch_are_not_overwritten(
     checkout: Checkout,
 ) -> None:
     ada = await checkout.made("ada")
@@ -554,7 +554,7 @@ async def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None
         await Git((), 5, path=str(tmp_path / "nothing")).run("version")
 
 
-async def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Checkout) -> None:
+async def test_old_locks_of_a_killed_git_are_removed(checkout: Checkout) -> None:
     tree = await checkout.made("ada")
     (tree.path / "a.txt").write_text("ada\n")
     repository = checkout.repository()
@@ -583,7 +583,7 @@ async def test_a_folder_that_was_made_unwritable_is_removed_all_the_same(
     assert not tree.path.exists()
 
 
-async def test_the_noted_fold_is_forgotten_once_it_is_committed(checkout: Checkout) -> None:
+async def test_merge_record_is_removed_by_the_commit(checkout: Checkout) -> None:
     ada = await checkout.made("ada")
     await ada.apply_merge()
     assert await ada.commit("nothing") is None

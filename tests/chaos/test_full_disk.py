@@ -19,7 +19,7 @@ LOOK = 'df -k "$0" | grep -q "^tmpfs *24576 " && touch "$0/inside" && exit 7'
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_again_and_again_loses_nothing(
+def test_repeatedly_full_disk_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[Sequence[str]] = []
@@ -43,7 +43,7 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing(
 
 
 @pytest.mark.machines
-def test_a_disk_that_stays_full_for_minutes_loses_nothing(tmp_path: Path) -> None:
+def test_long_full_disk_loses_nothing(tmp_path: Path) -> None:
     words = ("chaos", "--on", str(tmp_path / "disk"), "--full-disk", "--for", "150s", "--json")
     with small_disk(tmp_path):
         command = Forked(words, cwd=tmp_path, env=os.environ)
@@ -54,7 +54,7 @@ def test_a_disk_that_stays_full_for_minutes_loses_nothing(tmp_path: Path) -> Non
     assert told["verdict"] == "good"
 
 
-def test_a_small_disk_is_seen_by_the_command_alone_and_is_gone_with_it(tmp_path: Path) -> None:
+def test_small_disk_is_visible_only_to_the_command_and_removed_with_it(tmp_path: Path) -> None:
     try:
         code = run_on_small_disk(tmp_path, ["sh", "-c", LOOK, str(tmp_path)])
     except InvalidInput as error:

@@ -47,14 +47,14 @@ def over_a_bad_network() -> None:
         assert network.lost > 0
 
 
-def test_what_is_sent_over_the_network_arrives_although_packets_are_lost() -> None:
+def test_messages_arrive_over_a_network_that_loses_packets() -> None:
     program = "from tests.chaos.test_hosts import over_a_bad_network; over_a_bad_network()"
     assert run_apart([sys.executable, "-c", program]) == 0
 
 
 @pytest.mark.machines
 @pytest.mark.parametrize("seed", ["1", "2", "5"])
-def test_machines_hosts_and_links_fail_and_nothing_is_lost_or_doubled(
+def test_failures_of_machines_hosts_and_links_neither_lose_nor_repeat_work(
     tmp_path: Path, seed: str
 ) -> None:
     words = ("chaos", "--hosts", "3", "--kills", "30", "--seed", seed, "--keep", str(tmp_path))

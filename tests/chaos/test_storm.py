@@ -14,7 +14,7 @@ DEADLINE_SECONDS = 240.0
 
 
 @pytest.mark.slow
-def test_a_storm_loses_nothing_and_does_nothing_twice(tmp_path: Path) -> None:
+def test_repeated_kills_neither_lose_nor_repeat_work(tmp_path: Path) -> None:
     """In the end two services are killed again and again: each comes back every time."""
     program = "tests.chaos.storm:main"
     begun = Forked((str(tmp_path),), cwd=tmp_path, env=os.environ, program=program)

@@ -56,7 +56,7 @@ async def test_an_unknown_recipient_is_an_error_for_the_sender(managed: ManagedB
     assert "nobody" in durable.value.detail
 
 
-async def test_until_the_supervisor_has_spoken_an_unknown_address_is_waited_for(
+async def test_message_for_an_unknown_address_waits_for_the_list_of_the_supervisor(
     managed: ManagedBus,
 ) -> None:
     ada = await managed.join("ada")
@@ -108,7 +108,7 @@ async def test_an_answer_that_is_too_large_is_a_refusal_for_its_requester(
     assert await numbers(ada, 1) == [7]
 
 
-async def test_a_passing_message_that_is_too_large_is_dropped(managed: ManagedBus) -> None:
+async def test_too_large_transient_message_is_dropped(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     ada.post("bob", Ping(n=1, data=bytes(16 * 1024 * 1024)))
     await ada.send("bob", Task(n=7))
@@ -158,7 +158,9 @@ async def test_a_request_is_answered(managed: ManagedBus) -> None:
     await serving
 
 
-async def test_answer_survives_its_asker(managed: ManagedBus) -> None:
+async def test_answer_is_kept_for_the_next_incarnation_of_its_requester(
+    managed: ManagedBus,
+) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     id = bytes(range(16))
     asking = asyncio.create_task(ada.ask("bob", Task(n=1), id=id))
@@ -177,7 +179,7 @@ async def test_answer_survives_its_asker(managed: ManagedBus) -> None:
     assert isinstance(asking.exception(), Exception)
 
 
-async def test_a_deadline_is_kept(managed: ManagedBus) -> None:
+async def test_request_ends_at_its_deadline(managed: ManagedBus) -> None:
     ada = await managed.join("ada")
     await managed.join("bob")
     with pytest.raises(DeadlineExceeded):
@@ -190,7 +192,7 @@ async def test_transient_request_to_an_absent_peer_fails_fast(managed: ManagedBu
         await ada.ask("broker", Ping())
 
 
-async def test_a_passing_question_fails_when_its_peer_is_replaced(managed: ManagedBus) -> None:
+async def test_transient_request_fails_when_its_peer_is_replaced(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     gone: list[tuple[str, int]] = []
     ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
@@ -203,7 +205,7 @@ async def test_a_passing_question_fails_when_its_peer_is_replaced(managed: Manag
     assert ("bob", 1) in gone
 
 
-async def test_a_peer_that_says_goodbye_is_announced(managed: ManagedBus) -> None:
+async def test_departure_of_a_peer_is_announced(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     gone: list[tuple[str, int]] = []
     ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
@@ -211,7 +213,7 @@ async def test_a_peer_that_says_goodbye_is_announced(managed: ManagedBus) -> Non
     await until(lambda: gone == [("bob", 1)])
 
 
-async def test_closing_waits_until_everything_said_is_accepted(managed: ManagedBus) -> None:
+async def test_close_waits_until_every_sent_message_is_accepted(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(50)]
     await asyncio.sleep(0)
@@ -220,7 +222,7 @@ async def test_closing_waits_until_everything_said_is_accepted(managed: ManagedB
     assert await numbers(bob, 50) == list(range(50))
 
 
-async def test_the_recorder_gets_a_copy_of_what_is_said_and_of_nothing_else(
+async def test_recorder_gets_a_copy_of_texts_only(
     managed: ManagedBus,
 ) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")

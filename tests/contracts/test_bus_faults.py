@@ -39,7 +39,7 @@ def message(sender: str, to: str, *, n: int = 1, incarnation: int = 1, **fields:
     return pack(header, CODEC.encode(Task(n=n)))
 
 
-async def test_a_router_that_was_killed_is_found_again_and_nothing_unaccepted_is_lost(
+async def test_peers_reconnect_to_a_restarted_router_without_losing_unaccepted_messages(
     managed: ManagedBus,
 ) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
@@ -71,7 +71,7 @@ async def test_accepted_messages_survive_the_router(managed: ManagedBus) -> None
     await until_depth(ada, "bob", 0)
 
 
-async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(
+async def test_messages_of_a_forgotten_address_are_deleted_and_others_kept(
     managed: ManagedBus,
 ) -> None:
     supervisor = await managed.announce("ada", "bob", "eve", "console/1")
@@ -89,7 +89,7 @@ async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(
     assert await numbers(await managed.join("bob"), 1) == [1]
 
 
-async def test_a_message_on_its_way_into_a_dying_router_is_sent_again(managed: ManagedBus) -> None:
+async def test_message_in_flight_to_a_killed_router_is_sent_again(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(100)]
     await asyncio.sleep(0)
@@ -99,7 +99,7 @@ async def test_a_message_on_its_way_into_a_dying_router_is_sent_again(managed: M
     assert await numbers(bob, 101) == list(range(101))
 
 
-async def test_a_passing_question_fails_when_the_router_restarts(managed: ManagedBus) -> None:
+async def test_transient_request_fails_when_the_router_restarts(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     asking = asyncio.create_task(ada.ask("bob", Ping()))
     await take(bob)
@@ -108,7 +108,7 @@ async def test_a_passing_question_fails_when_the_router_restarts(managed: Manage
     assert isinstance(asking.exception(), PeerLost)
 
 
-async def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives(
+async def test_transient_request_fails_when_its_peer_is_disconnected(
     managed: ManagedBus,
 ) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
@@ -123,13 +123,13 @@ async def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives
     assert gone == []
 
 
-async def test_an_older_incarnation_is_turned_away(managed: ManagedBus) -> None:
+async def test_older_incarnation_is_refused(managed: ManagedBus) -> None:
     await managed.join("ada", 2)
     with pytest.raises(Fenced):
         await managed.join("ada", 1)
 
 
-async def test_an_incarnation_that_was_followed_is_fenced(managed: ManagedBus) -> None:
+async def test_replaced_incarnation_is_fenced(managed: ManagedBus) -> None:
     old = await managed.join("ada", 1)
     receiving = asyncio.create_task(old.receive())
     new = await managed.join("ada", 2)
@@ -162,7 +162,7 @@ async def test_peer_cannot_join_as_the_router(managed: ManagedBus) -> None:
         await managed.bus.endpoint("router").start(PATIENCE)
 
 
-async def test_a_peer_speaks_only_as_itself(managed: ManagedBus) -> None:
+async def test_peer_cannot_send_under_another_address(managed: ManagedBus) -> None:
     bob = await managed.join("bob")
     eve = await managed.intrude()
     for forged in (message("ada", "bob"), message("eve", "bob", incarnation=2)):
@@ -173,7 +173,7 @@ async def test_a_peer_speaks_only_as_itself(managed: ManagedBus) -> None:
     assert await numbers(bob, 1) == [4]
 
 
-async def test_noise_is_ignored_and_the_router_lives(managed: ManagedBus) -> None:
+async def test_invalid_frames_are_ignored_by_the_router(managed: ManagedBus) -> None:
     bob = await managed.join("bob")
     eve = await managed.intrude()
     good = message("eve", "bob", n=5)
@@ -211,7 +211,7 @@ async def test_a_blob_over_the_limit_is_refused_by_name(managed: ManagedBus) -> 
     assert (type_, body["reason"]) == (NACK, "too_large")
 
 
-async def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(
+async def test_undecodable_body_is_reported_to_its_sender_and_removed(
     managed: ManagedBus,
 ) -> None:
     bob = await managed.join("bob")
@@ -229,7 +229,7 @@ async def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(
     assert bob.undecodable == 2
 
 
-async def test_only_the_supervisor_steers_the_router(managed: ManagedBus) -> None:
+async def test_only_the_supervisor_may_control_the_router(managed: ManagedBus) -> None:
     ada = await managed.join("ada")
     for order in (Stop(), Addresses(known=[])):
         with pytest.raises(Nacked) as error:
@@ -240,7 +240,7 @@ async def test_only_the_supervisor_steers_the_router(managed: ManagedBus) -> Non
     assert await managed.bus.router_has_stopped()
 
 
-async def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
+async def test_start_without_a_router_fails_before_its_deadline(tmp_path: Path) -> None:
     endpoint = Endpoint(
         url=f"ipc://{tmp_path}/nobody",
         address="ada",

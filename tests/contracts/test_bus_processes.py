@@ -40,7 +40,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: Path) -> None:
+async def test_killed_process_loses_no_unacknowledged_message(tmp_path: Path) -> None:
     async with open_managed_bus("zeromq", tmp_path) as managed:
         bus = managed.bus
         assert isinstance(bus, ZeromqBus)

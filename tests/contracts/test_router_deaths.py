@@ -35,7 +35,7 @@ async def work(bob: Endpoint, journal: list[int]) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("point", POINTS)
-async def test_a_router_that_dies_loses_and_doubles_nothing(
+async def test_killed_router_neither_loses_nor_repeats_messages(
     tmp_path: Path, point: str, count: int
 ) -> None:
     bus = ZeromqBus(tmp_path, "tests.contracts.dying_router", point=point, count=count)
@@ -64,7 +64,7 @@ async def send_all(ada: Endpoint) -> None:
     await asyncio.gather(*(ada.send("bob", Task(n=n)) for n in range(half, MESSAGES)))
 
 
-async def test_a_router_killed_after_it_delivered_delivers_again(tmp_path: Path) -> None:
+async def test_router_killed_after_a_delivery_delivers_again(tmp_path: Path) -> None:
     bus = ZeromqBus(tmp_path)
     async with managed_bus_on(bus) as managed:
         supervisor = await managed.announce(*KNOWN)

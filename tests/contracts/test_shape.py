@@ -79,7 +79,7 @@ def test_json_is_parsed_by_the_function_that_refuses_deep_nesting(texts: dict[st
     assert {path for path, text in texts.items() if PLAIN_PARSER.search(text)} == PARSING_FILES
 
 
-def test_what_a_constructor_needs_stands_in_the_docstring_of_its_class(
+def test_constructor_arguments_are_documented_in_the_class(
     nodes: list[tuple[str, Definition]],
 ) -> None:
     documented = [
@@ -90,7 +90,7 @@ def test_what_a_constructor_needs_stands_in_the_docstring_of_its_class(
     assert documented == []
 
 
-def test_protocols_are_few(nodes: list[tuple[str, Definition]]) -> None:
+def test_number_of_protocols_is_bounded(nodes: list[tuple[str, Definition]]) -> None:
     bases = [
         ast.unparse(base)
         for _, node in nodes

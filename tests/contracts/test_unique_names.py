@@ -34,7 +34,7 @@ def places() -> dict[str, list[str]]:
     return modules_of()
 
 
-def test_a_public_class_name_stands_once_in_the_product(places: dict[str, list[str]]) -> None:
+def test_public_class_name_is_unique_in_the_product(places: dict[str, list[str]]) -> None:
     assert len(places) > 500, "the folders of the product were not found"
     several = {name: found for name, found in places.items() if len(found) > 1}
     assert {name: found for name, found in several.items() if name not in SHARED} == {}
@@ -45,7 +45,7 @@ def test_a_shared_name_has_a_reason_and_is_shared(places: dict[str, list[str]]) 
     assert [name for name in SHARED if len(places.get(name, [])) < 2] == []
 
 
-def test_a_name_that_stands_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_class_name_is_found(tmp_path: Path) -> None:
     for folder in FOLDERS[:2]:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "one.py").write_text("class Same:\n    pass\n")

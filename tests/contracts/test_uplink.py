@@ -34,7 +34,7 @@ async def far(tmp_path: Path) -> AsyncIterator[UplinkHome]:
         yield made
 
 
-async def test_a_process_behind_a_relay_asks_and_sends_as_one_beside_the_router(
+async def test_process_behind_a_relay_communicates_like_a_local_one(
     far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR)
@@ -49,7 +49,7 @@ async def test_a_process_behind_a_relay_asks_and_sends_as_one_beside_the_router(
     assert await numbers(bob, 3) == await numbers(ada, 3) == [0, 1, 2]
 
 
-async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host_only(
+async def test_host_is_admitted_by_its_key_and_a_ticket_only_on_its_own_host(
     far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR, host_near=NEAR)
@@ -77,7 +77,7 @@ async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host
     assert (await far.managed.join("bob")).address == "bob"
 
 
-async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut_off(
+async def test_unlisted_key_is_refused_and_a_removed_one_disconnected(
     far: UplinkHome,
 ) -> None:
     invited, refused = curve_keys(), asyncio.Event()
@@ -103,7 +103,7 @@ async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut
     assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
 
 
-async def test_each_message_arrives_once_whatever_the_connection_does(far: UplinkHome) -> None:
+async def test_each_message_arrives_once_over_a_bad_connection(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     with BadNetwork(far.url) as network:
         bob = await far.managed.join("bob")
@@ -196,7 +196,7 @@ def test_sockets_between_machines_use_no_heartbeats_of_zeromq() -> None:
         context.destroy(linger=0)
 
 
-async def test_a_router_that_restarts_still_refuses_what_was_followed(far: UplinkHome) -> None:
+async def test_restarted_router_still_refuses_an_older_incarnation(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     host = far.host("far", FAR)
     followed_by = await host.join("ada", 2)
@@ -208,7 +208,7 @@ async def test_a_router_that_restarts_still_refuses_what_was_followed(far: Uplin
         await host.join("ada", 1)
 
 
-async def test_odd_shapes_from_a_host_do_nothing(far: UplinkHome) -> None:
+async def test_malformed_values_of_a_host_have_no_effect(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     context = zmq.Context[zmq.Socket[bytes]]()
     socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
@@ -224,7 +224,7 @@ async def test_odd_shapes_from_a_host_do_nothing(far: UplinkHome) -> None:
     context.destroy(linger=0)
 
 
-async def test_a_key_has_only_so_many_connections(far: UplinkHome) -> None:
+async def test_connections_per_key_are_bounded(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
     with zmq.Context[zmq.Socket[bytes]]() as context:
@@ -243,7 +243,7 @@ async def test_a_key_has_only_so_many_connections(far: UplinkHome) -> None:
     assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
 
 
-def test_a_connection_on_which_nothing_is_said_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uplink, "SILENT_SECONDS", 0.1)
     told: list[str] = []
     core = SimpleNamespace(

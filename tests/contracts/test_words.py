@@ -112,7 +112,7 @@ def test_class_names_use_each_word_in_its_one_meaning() -> None:
     assert misused(modules_of()) == []
 
 
-def test_exceptions_exist() -> None:
+def test_listed_exceptions_exist() -> None:
     places = modules_of()
     assert [name for term in TERMS.values() for name in term.names if name not in places] == []
     rooms = {room for term in TERMS.values() for room in term.rooms}

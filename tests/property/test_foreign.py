@@ -31,7 +31,7 @@ def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
 @given(
     st.lists(st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"")), max_size=9), CUTS
 )
-def test_lines_are_the_same_however_they_arrive(lines: list[bytes], places: list[int]) -> None:
+def test_lines_are_the_same_for_any_split(lines: list[bytes], places: list[int]) -> None:
     splitter = LineSplitter(60)
     data = b"".join(line + b"\n" for line in lines)
     got = [line for piece in cut(data, places) for line in splitter.feed(piece)]
@@ -59,7 +59,7 @@ def test_a_line_beyond_the_limit_is_known_by_its_beginning_and_size(size: int, s
     st.lists(st.tuples(SMALL, st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n\r\n"])), max_size=6),
     CUTS,
 )
-def test_events_are_the_same_however_they_arrive(
+def test_events_are_the_same_for_any_split(
     events: list[tuple[bytes, bytes]], places: list[int]
 ) -> None:
     data = b"".join(event + end for event, end in events)
@@ -79,7 +79,7 @@ PACKERS = st.sampled_from([gzip.compress, zlib.compress, raw_deflate])
 
 
 @given(SMALL, st.integers(1, 500), PACKERS, st.integers(2, 50))
-def test_what_was_packed_is_inflated_in_small_pieces(
+def test_packed_data_is_inflated_in_small_pieces(
     data: bytes, times: int, packer: Callable[[bytes], bytes], step: int
 ) -> None:
     packed = packer(data * times)
@@ -108,7 +108,7 @@ def test_a_location_without_a_host_is_refused(location: str) -> None:
 
 
 @given(st.text(max_size=40))
-def test_any_location_is_judged_without_an_error(location: str) -> None:
+def test_any_location_is_checked_without_an_error(location: str) -> None:
     url = "https://api.example.com/v1/messages"
     if is_within_origin(url, location):
         assert not location.startswith(("http:", "//evil", "ftp:"))
@@ -116,7 +116,7 @@ def test_any_location_is_judged_without_an_error(location: str) -> None:
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\r\n"]), max_size=60), CUTS)
-def test_lines_are_counted_however_they_arrive(parts: list[bytes], places: list[int]) -> None:
+def test_lines_are_counted_for_any_split(parts: list[bytes], places: list[int]) -> None:
     data = b"".join(parts)
     lines = len(data.splitlines())
 

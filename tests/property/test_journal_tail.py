@@ -31,7 +31,7 @@ def test_a_tail_cut_at_any_byte_loses_only_the_torn_record(
 
 
 @given(records=RECORDS.filter(bool), data=st.data())
-def test_a_flipped_byte_is_told_and_nothing_behind_it_is_lost_in_silence(
+def test_flipped_byte_is_reported_and_later_records_are_not_lost(
     records: list[dict[str, object]], data: st.DataObject
 ) -> None:
     whole = bytearray(b"".join(encode_record(record) for record in records))
@@ -56,7 +56,7 @@ def _aside(folder: str) -> str:
 
 
 @given(records=RECORDS, tail=st.binary(max_size=12).filter(lambda tail: b"\n" not in tail))
-def test_any_rubbish_at_the_end_is_cut_and_the_journal_goes_on(
+def test_garbage_at_the_end_is_cut_and_the_journal_continues(
     records: list[dict[str, object]], tail: bytes
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:

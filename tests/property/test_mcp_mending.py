@@ -41,7 +41,7 @@ def of_method(method: str) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("method", [*MENDERS, *LISTS])
 @given(data=st.data())
-def test_a_mended_answer_is_accepted_and_can_be_shown(method: str, data: st.DataObject) -> None:
+def test_repaired_answer_is_accepted_and_can_be_shown(method: str, data: st.DataObject) -> None:
     said = data.draw(of_method(method))
     result = mended(method, said).result
     json.dumps(result)

@@ -43,17 +43,17 @@ PIECES = (
 
 
 @given(st.lists(ORDINARY, max_size=5).map(" ".join))
-def test_digests_ids_paths_and_words_stay(text: str) -> None:
+def test_digests_ids_paths_and_words_are_not_redacted(text: str) -> None:
     assert redact_text(text) == text
 
 
 @given(st.text())
-def test_what_is_blotted_stays_blotted(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     assert redact_text(redact_text(text)) == redact_text(text)
 
 
 @pytest.mark.parametrize("piece", [*PIECES, *("".join(pair) for pair in pairwise(PIECES))])
-def test_no_text_takes_long(piece: str) -> None:
+def test_redaction_time_is_bounded_for_any_text(piece: str) -> None:
     """Half a megabyte of beginnings of secrets: quadratic time would be minutes."""
     redact_text(piece * (500_000 // len(piece)))
     assert KINDS

@@ -44,7 +44,7 @@ FRAME = """
 """
 
 
-def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
+def test_login_link_leads_to_the_requested_page(
     make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
     live_home.plays(coordinator=[ask("Shall I go on?")])
@@ -98,7 +98,7 @@ def test_a_page_of_another_origin_can_do_nothing_with_the_session(
     assert [frame.url for frame in foreign.frames[1:]] == ["chrome-error://chromewebdata/"]
 
 
-def test_the_first_page_comes_light_and_fits_a_phone(make_visitor: MakeVisitor) -> None:
+def test_first_page_is_compressed_and_fits_a_phone(make_visitor: MakeVisitor) -> None:
     visitor = make_visitor(viewport=NARROW)
     asked: list[Response] = []
     visitor.page.on("response", lambda answer: asked.append(answer))

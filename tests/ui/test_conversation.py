@@ -137,7 +137,7 @@ def echo(seen: SeenRequest) -> Reply:
     return WAIT if word in said_by(seen) else say(word)
 
 
-def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
+def test_killed_gateway_causes_no_gap_and_no_duplicate(
     visitor: Visitor, live_home: LiveHome, never: threading.Event
 ) -> None:
     live_home.plays(coordinator=echo, dora=[held(DONE, never)])

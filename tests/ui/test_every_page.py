@@ -22,9 +22,7 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, live_home: 
     assert not faults, "\n".join(faults)
 
 
-def test_nothing_that_a_team_is_called_or_says_or_leaves_runs(
-    visitor: Visitor, live_home: LiveHome
-) -> None:
+def test_hostile_names_and_texts_run_on_no_page(visitor: Visitor, live_home: LiveHome) -> None:
     with hostile(live_home) as agent:
         for path in pages_of(live_home, agent, MALLORY):
             page = come_to(visitor, path)

@@ -68,9 +68,7 @@ def written() -> list[Reply]:
     ]
 
 
-def test_files_are_shown_as_what_they_are_and_run_nothing(
-    visitor: Visitor, live_home: LiveHome
-) -> None:
+def test_files_are_shown_by_type_and_run_nothing(visitor: Visitor, live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("ada"), ada=written())
     agent = live_home.begin("filing")
     question = live_home.await_question(agent.name)
@@ -132,7 +130,7 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(
     expect(phone.get_by_role("link", name="logo.png")).to_be_visible()
 
 
-def test_what_a_worker_writes_is_there_at_once(visitor: Visitor, live_home: LiveHome) -> None:
+def test_file_written_by_a_worker_is_shown_at_once(visitor: Visitor, live_home: LiveHome) -> None:
     first = [write("scratch/draft.md", "One."), ask("Shall I go on?")]
     second = [write("scratch/second.md", "Two."), publish()]
     live_home.plays(coordinator=one_worker("bea"), bea=[*first, *second])

@@ -80,7 +80,7 @@ def test_a_browser_that_may_only_read_is_offered_nothing_that_writes(
     assert not refused
 
 
-def test_the_home_is_looked_after_without_a_terminal(visitor: Visitor, live_home: LiveHome) -> None:
+def test_home_is_maintained_without_a_terminal(visitor: Visitor, live_home: LiveHome) -> None:
     live_home.plays(coordinator=[finish("All is well")])
     agent = live_home.complete("Look around", "--name", "long-ago").result["agent"]
     page = visitor.go("home")
@@ -135,7 +135,7 @@ def test_the_home_is_looked_after_without_a_terminal(visitor: Visitor, live_home
         assert agent not in {one.id for one in [*client.agents(), *client.archived()]}
 
 
-def test_a_run_is_found_and_what_it_did_is_saved_as_a_plan(
+def test_run_is_found_and_saved_as_a_plan(
     visitor: Visitor, live_home: LiveHome, tmp_path: Path
 ) -> None:
     task = node("count", "ada", task="Count the harbours of the folder")

@@ -16,7 +16,7 @@ from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, photo
 HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
 
 
-def test_what_was_learned_is_found_followed_and_removed(
+def test_learned_notes_are_found_followed_and_removed(
     visitor: Visitor, make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
     live_home.plays(

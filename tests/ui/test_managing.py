@@ -139,7 +139,7 @@ def test_settings_are_changed_in_the_form_and_as_text(
     file.write_text(before)
 
 
-def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, live_home: LiveHome) -> None:
+def test_rules_are_added_without_writing_yaml(visitor: Visitor, live_home: LiveHome) -> None:
     page = visitor.go("settings/approvals.yaml")
     page.get_by_role("button", name="Add a rule").click()
     page.get_by_role("textbox", name="name", exact=True).fill(f"mine {HOSTILE}")
@@ -187,7 +187,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     harmless(page)
 
 
-def test_the_health_of_the_home_is_seen_and_a_service_restarted(
+def test_health_of_the_home_is_shown_and_a_service_restarted(
     visitor: Visitor, live_home: LiveHome
 ) -> None:
     visitor.page.route(ILLS, ills())
@@ -226,7 +226,7 @@ def test_the_health_of_the_home_is_seen_and_a_service_restarted(
     assert not is_too_wide(page)
 
 
-def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, live_home: LiveHome) -> None:
+def test_spending_is_shown_and_limited(visitor: Visitor, live_home: LiveHome) -> None:
     agent = agent_that_stays(live_home, "spending")
     page = visitor.go("usage")
     rows = page.get_by_role("region", name="What it was spent on")

@@ -13,7 +13,7 @@ HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
 NOTE = "preferences/reports.md"
 
 
-def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
+def test_memory_is_edited_with_its_history_without_lost_updates(
     visitor: Visitor, make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
     live_home.plays(coordinator=[ask("Shall I go on?"), ask("And now?"), ask("And then?")])

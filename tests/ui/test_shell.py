@@ -36,7 +36,7 @@ def test_sidebar_shows_all_entities_at_work(visitor: Visitor, live_home: LiveHom
     expect(ada).to_have_count(0)
 
 
-def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, live_home: LiveHome) -> None:
+def test_keys_and_the_palette_open_every_page(visitor: Visitor, live_home: LiveHome) -> None:
     live_home.plays(coordinator=[ask("Which shell?")])
     agent = live_home.begin("keyed", goal="Ask about shells").name
     live_home.await_question(agent)
@@ -79,7 +79,7 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, live_home: LiveH
     expect(page.get_by_role("link", name="Neuer Agent").first).to_be_visible()
 
 
-def test_an_agent_is_found_put_away_brought_back_and_deleted(
+def test_agent_is_found_archived_restored_and_deleted(
     visitor: Visitor, live_home: LiveHome
 ) -> None:
     live_home.plays(coordinator=[ask("Which shell?")])

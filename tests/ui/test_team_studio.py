@@ -120,7 +120,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(
     expect(mine).to_be_visible()
 
 
-def test_roles_are_checked_as_one_types_and_written_only_if_they_can_work(
+def test_roles_are_checked_while_typing_and_saved_only_if_usable(
     visitor: Visitor, live_home: LiveHome
 ) -> None:
     file = live_home.home / "agents.yaml"

@@ -55,9 +55,7 @@ def test_a_timeline_grows_and_shows_the_critical_path(
     expect(page).to_have_url(re.compile(f"/agents/{agent.name}/board/[0-9a-f]+$"))
 
 
-def test_the_turns_of_a_team_of_roles_appear_as_they_are_taken(
-    visitor: Visitor, live_home: LiveHome
-) -> None:
+def test_turns_of_a_role_team_appear_as_they_happen(visitor: Visitor, live_home: LiveHome) -> None:
     gate = Event()
     lead, developer = "project_manager", "software_developer"
     go = {"action": "message", "to_role": developer, "message": f"Build it {HOSTILE}"}

@@ -12,7 +12,7 @@ from tests.ui.visitor import Visitor, photograph
 MORE = write("more.csv", "a,b\n1,2\n")
 
 
-def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, live_home: LiveHome) -> None:
+def test_worker_page_shows_kill_pause_and_completion(visitor: Visitor, live_home: LiveHome) -> None:
     first, last = Event(), Event()
     live_home.plays(
         coordinator=one_worker("wanda", task="Collect **facts**"),

@@ -56,7 +56,7 @@ def test_silent_router_makes_no_process_suspect(gaps: list[float]) -> None:
 
 
 @given(gaps)
-def test_suspicion_comes_before_the_end_and_each_once(gaps: list[float]) -> None:
+def test_suspicion_precedes_the_hang_and_each_is_reported_once(gaps: list[float]) -> None:
     found = [one for one in live(watching(), gaps, "router") if one.address == "shop/ada"]
     assert [type(one) for one in found] == [SuspectedHang, Hung][: len(found)]
     counted = sum(min(gap, 2 * BOUNDS.beat_seconds) for gap in gaps)
@@ -65,7 +65,7 @@ def test_suspicion_comes_before_the_end_and_each_once(gaps: list[float]) -> None
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 100.0), st.booleans()), min_size=1, max_size=80))
-def test_no_clock_counts_time_with_an_excuse(checks: list[tuple[float, bool]]) -> None:
+def test_excused_time_is_not_counted(checks: list[tuple[float, bool]]) -> None:
     heartbeats = watching()
     heartbeats.started("shop/cleo", 1, BOUNDS.hung_seconds)
     heartbeats.check(0.0, lambda _address: False)

@@ -14,7 +14,7 @@ exchanges = st.tuples(times, times, times, st.booleans())
 
 
 @given(st.lists(exchanges, max_size=12), st.floats(3, 60), st.floats(-1e6, 1e6), times)
-def test_a_lease_ends_here_before_the_home_counts_it_ended(
+def test_lease_ends_on_the_host_before_the_home_counts_it_ended(
     asked: list[tuple[float, float, float, bool]], seconds: float, offset: float, now: float
 ) -> None:
     """`offset` is the difference between the host's clock and the home's."""
@@ -33,7 +33,7 @@ def test_a_lease_ends_here_before_the_home_counts_it_ended(
         assert now <= home_ends + 1e-3
 
 
-def test_another_supervisor_ends_what_was_started_for_the_one_before() -> None:
+def test_lease_of_another_supervisor_ends_the_earlier_processes() -> None:
     first = LeaseRenewed(sent_at=10, seconds=15, epoch="a")
     lease = Lease().renewed(first, 11)
     assert not Lease().must_end(first)
@@ -43,13 +43,13 @@ def test_another_supervisor_ends_what_was_started_for_the_one_before() -> None:
     assert lease.renewed(second, 13) == Lease("b", 17, 5)
 
 
-def test_an_answer_to_a_question_of_the_future_grants_nothing() -> None:
+def test_answer_to_a_future_request_grants_no_lease() -> None:
     granted = LeaseRenewed(sent_at=1e9, seconds=15, epoch="a")
     assert not Lease().renewed(granted, 10).is_valid(10)
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=20))
-def test_of_an_address_the_incarnations_only_rise_and_none_starts_twice(
+def test_incarnations_of_an_address_only_rise_and_none_starts_twice(
     launches: list[tuple[int, bool]],
 ) -> None:
     known, is_running, started = None, False, list[int]()

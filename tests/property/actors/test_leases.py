@@ -19,7 +19,7 @@ delays = st.floats(0, 30)
     ),
     ahead=st.floats(-1e6, 1e6),
 )
-def test_the_host_has_killed_all_before_the_home_starts_it_elsewhere(
+def test_host_has_killed_its_processes_before_the_home_restarts_them(
     renewals: list[tuple[float, float, float, bool, float]], ahead: float
 ) -> None:
     """The host's clock is `ahead`; questions and answers take any time, answers may be lost."""
@@ -46,7 +46,7 @@ def test_a_kill_is_ignored_when_its_process_is_listed_for_longer_than_a_lease(
         assert set(kills.ignored(now, 3)) == {one for one in listed if now - since[one] > 3}
 
 
-def test_a_host_that_had_no_lease_is_not_lost() -> None:
+def test_host_without_a_lease_is_not_lost() -> None:
     assert GrantedLease().state(5, 1) == "away"
     states = [GrantedLease().granted(0, 10).state(now, 1) for now in (1, 5, 11)]
     assert states == ["ready", "away", "lost"]

@@ -22,7 +22,7 @@ CHANGES = st.one_of(
 
 
 @given(st.lists(CHANGES, max_size=12))
-def test_a_budget_that_changed_asks_a_new_question_and_one_that_did_not_the_same(
+def test_changed_budget_asks_a_new_question_and_an_unchanged_one_does_not(
     changes: list[tuple[str, int | None, int | None]],
 ) -> None:
     config = load_config().budgets.model_copy(update={"agent_usd": 2, "agent_tokens": 7})

@@ -36,7 +36,7 @@ def machine(name: str) -> st.SearchStrategy[Machine]:
         st.sampled_from(("", HOME_HOST, *NAMES)),
     ),
 )
-def test_a_place_fits_the_wish_and_there_is_none_only_if_nothing_does(
+def test_placement_fits_the_request_and_fails_only_if_no_machine_fits(
     home: Machine, hosts: tuple[Machine, ...], wish: PlacementRequest
 ) -> None:
     machines = [home, *hosts]
@@ -57,7 +57,7 @@ def test_a_place_fits_the_wish_and_there_is_none_only_if_nothing_does(
         assert fitting[placed].has_memory
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_machine_or_label_is_named() -> None:
     machines = [Machine(HOME_HOST), Machine("a", frozenset({"gpu"}), is_open=False)]
     asked = {
         PlacementRequest("b"): "there is no machine 'b' (known: home, a)",
@@ -71,7 +71,7 @@ def test_what_is_missing_is_named() -> None:
         assert place(wish, machines) == NotPlaced(reason)
 
 
-def test_the_least_busy_machine_is_taken_and_the_home_where_it_is_equal() -> None:
+def test_least_busy_machine_is_chosen_and_the_home_among_equals() -> None:
     home, other = Machine(HOME_HOST, cores=2, load=1), Machine("a", cores=4, load=2)
     assert place(PlacementRequest(), [home, other]) == HOME_HOST
     assert place(PlacementRequest(), [home, Machine("a", cores=8, load=2)]) == "a"

@@ -387,7 +387,7 @@ reports: st.SearchStrategy[Report] = st.sampled_from(
     st.lists(asked(reports, st.none() | st.integers(0, 200)), min_size=1, max_size=16),
     st.integers(1000, 300_000),
 )
-def test_whatever_a_service_reports_no_more_is_booked_than_the_budget_and_one_estimate(
+def test_booked_spending_never_exceeds_the_budget_and_one_estimate(
     calls: list[Asked], budget: int
 ) -> None:
     service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=budget)))

@@ -23,7 +23,7 @@ def test_run_of_a_random_model_ends_or_asks(seed: int) -> None:
     assert play_alone(seed).faults == ()
 
 
-def test_a_seed_plays_the_same_run_in_each_process() -> None:
+def test_seed_gives_the_same_run_in_each_process() -> None:
     """Also if sets have another order, so the product does not depend on it."""
     command = [sys.executable, "-m", "tests.random_runs", "--seed", "12"]
     played = [

@@ -79,7 +79,7 @@ def test_delays_stay_within_their_bounds(
 
 
 @given(policies, lives)
-def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
+def test_temporary_child_is_not_restarted_and_a_clean_exit_is_not_a_failure(
     policy: RestartPolicy, life: Life
 ) -> None:
     for ended, was_ready, now, chance in life:
@@ -94,7 +94,7 @@ def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
 
 
 @given(services, lives)
-def test_a_service_is_restarted_whatever_happens_to_it(policy: RestartPolicy, life: Life) -> None:
+def test_service_is_restarted_after_any_exit(policy: RestartPolicy, life: Life) -> None:
     verdicts = [verdict for *_, verdict in restarted(policy, life, is_patient=True)]
     assert len(verdicts) == len(life)
     assert all(0 <= one.delay_seconds <= policy.max_backoff_seconds for one in verdicts)
@@ -113,7 +113,7 @@ def test_a_service_that_has_lived_for_a_while_is_restarted_at_once(
 
 
 @given(policies, lives)
-def test_kills_from_outside_change_nothing_for_the_faults_between_them(
+def test_kills_from_outside_do_not_change_later_decisions(
     policy: RestartPolicy, life: Life
 ) -> None:
     killed = ProcessExit(signal=9, is_from_outside=True)
@@ -135,7 +135,7 @@ def test_kills_from_outside_change_nothing_for_the_faults_between_them(
 
 
 @given(policies, exits, st.integers(0, 100_000), chances)
-def test_a_long_history_overflows_nothing(
+def test_long_history_does_not_overflow_the_delay(
     policy: RestartPolicy, ended: ProcessExit, misses: int, chance: float
 ) -> None:
     history = RestartHistory(router_misses=misses, start_failures=misses)

@@ -23,7 +23,7 @@ limits = st.tuples(st.integers(0, 5), st.integers(1, 5), st.floats(0, 100)).map(
 
 
 @given(hosts, limits, st.booleans())
-def test_what_is_decided_keeps_the_limits_and_ends_nobody_at_work(
+def test_scaling_stays_within_its_limits_and_ends_no_busy_host(
     hosts: list[OwnHost], limits: Limits, is_needed: bool
 ) -> None:
     decision = decide(hosts, limits, is_needed=is_needed)

@@ -68,7 +68,7 @@ def test_the_new_conversation_is_never_over_and_its_pairs_are_whole(
     st.lists(st.lists(STEPS, max_size=6), min_size=2, max_size=4),
     st.lists(st.text(min_size=1, max_size=60), max_size=8, unique=True),
 )
-def test_the_words_of_the_human_are_all_there_after_each_compaction(
+def test_human_messages_are_kept_in_every_compaction(
     parts: list[list[tuple[str, object, str]]], words: list[str]
 ) -> None:
     transcript, told = played([]), []
@@ -94,9 +94,7 @@ def _play_on(transcript: Transcript, kind: str, what: object, text: str) -> None
 
 
 @given(st.lists(STEPS, max_size=10), BUDGETS)
-def test_the_same_conversation_is_shortened_to_the_same(
-    steps: list[tuple[str, object, str]], budget: int
-) -> None:
+def test_compaction_is_deterministic(steps: list[tuple[str, object, str]], budget: int) -> None:
     assert short(played(steps), budget) == short(played(steps), budget)
 
 

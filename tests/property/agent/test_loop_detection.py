@@ -54,14 +54,14 @@ def running(rounds: list[Round]) -> int:
 
 
 @given(ROUNDS)
-def test_what_is_counted_is_what_stands_at_the_end(rounds: list[Round]) -> None:
+def test_streak_counts_the_repetitions_at_the_end(rounds: list[Round]) -> None:
     streak = Transcript.fold(records_of(rounds)).progress.streak
     assert streak.count == running(rounds)
     assert (judge_loop(streak) is not None) == (running(rounds) >= LIMIT)
 
 
 @given(ROUNDS, st.data())
-def test_a_restart_forgets_nothing(rounds: list[Round], data: st.DataObject) -> None:
+def test_loop_count_is_kept_after_a_restart(rounds: list[Round], data: st.DataObject) -> None:
     records = records_of(rounds)
     cut = data.draw(st.integers(0, len(records)))
     kept = TRANSCRIPT.dump_json(Transcript.fold(records[:cut]))
@@ -72,7 +72,7 @@ def test_a_restart_forgets_nothing(rounds: list[Round], data: st.DataObject) -> 
 
 
 @given(st.integers(LIMIT, 9), st.integers(0, 3), st.integers(0, 4))
-def test_a_loop_is_told_once_and_borne_for_as_long_as_was_said(
+def test_loop_is_warned_of_once_and_tolerated_for_the_given_patience(
     before: int, patience: int, after: int
 ) -> None:
     transcript = Transcript.fold(records_of([("call", "a", "x")] * before))
@@ -87,7 +87,7 @@ def test_a_loop_is_told_once_and_borne_for_as_long_as_was_said(
 
 
 @given(st.integers(1, 4), st.booleans())
-def test_equal_calls_of_one_answer_count_each_and_different_ones_as_one_round(
+def test_equal_calls_of_one_answer_count_each_and_different_ones_once(
     rounds: int, are_equal: bool
 ) -> None:
     calls = tuple(

@@ -158,7 +158,7 @@ def test_request_after_each_compaction_is_accepted(
 
 @settings(max_examples=120, deadline=None)
 @given(steps=st.lists(STEPS, max_size=14), budget=st.integers(SMALLEST_BUDGET, 12_000))
-def test_a_call_is_kept_with_its_thoughts_and_those_of_its_chain_or_told_in_words(
+def test_call_keeps_the_thinking_of_its_chain_or_becomes_text(
     steps: list[Step], budget: int
 ) -> None:
     talk = Talk("anthropic")

@@ -42,7 +42,7 @@ def records_of(drawn: list[Step]) -> list[ConversationRecord]:
 
 
 @given(steps)
-def test_results_follow_their_calls_and_nothing_stands_between(drawn: list[Step]) -> None:
+def test_results_follow_their_calls_without_other_turns_between(drawn: list[Step]) -> None:
     open_ids: list[str] = []
     for turn in Transcript.fold(records_of(drawn)).turns:
         if isinstance(turn, ToolTurn):
@@ -56,7 +56,7 @@ def test_results_follow_their_calls_and_nothing_stands_between(drawn: list[Step]
 
 
 @given(steps)
-def test_what_was_shown_is_never_changed(drawn: list[Step]) -> None:
+def test_shown_turns_are_never_changed(drawn: list[Step]) -> None:
     transcript, before = Transcript(), list[Turn]()
     for record in records_of(drawn):
         transcript.apply(record)
@@ -65,7 +65,7 @@ def test_what_was_shown_is_never_changed(drawn: list[Step]) -> None:
 
 
 @given(steps)
-def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]) -> None:
+def test_every_message_is_shown_once_the_calls_are_answered(drawn: list[Step]) -> None:
     records = records_of(drawn)
     transcript = Transcript.fold(records)
     for opened in list(transcript.open_calls):
@@ -77,9 +77,7 @@ def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]
 
 
 @given(steps, st.integers(0, 60))
-def test_a_snapshot_at_any_place_is_as_good_as_the_records_before_it(
-    drawn: list[Step], place: int
-) -> None:
+def test_snapshot_at_any_record_equals_the_records_before_it(drawn: list[Step], place: int) -> None:
     records = records_of(drawn)
     begin = TRANSCRIPT.validate_json(TRANSCRIPT.dump_json(Transcript.fold(records[:place])))
     for record in records[place:]:

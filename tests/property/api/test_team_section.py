@@ -43,7 +43,7 @@ def sections(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(sections() | st.none() | st.just({"max_turns": "many"}), sections(), st.booleans())
-def test_the_changes_of_a_section_make_it_the_team_that_is_wanted(
+def test_section_changes_produce_the_requested_team(
     said: Any, asked: dict[str, Any], is_flow: bool
 ) -> None:
     before: dict[str, Any] = {"helper": {"command": ["helper"]}}

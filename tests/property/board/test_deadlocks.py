@@ -90,7 +90,9 @@ def left_over(board: Board) -> set[str]:
 
 
 @given(STEPS, st.integers(1, 3))
-def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_workers: int) -> None:
+def test_stuck_nodes_are_those_that_remain_when_all_others_finish(
+    steps: list[Step], max_workers: int
+) -> None:
     board = made(steps, max_workers)
     held_up = stuck(board)
     assert set(held_up) == left_over(board)

@@ -48,7 +48,7 @@ def react(board: Board, found: Standstill, *, is_led: bool) -> Board:
 
 
 @given(STEPS, st.integers(1, 4), st.data())
-def test_a_standstill_names_every_open_node_once_and_is_none_if_one_can_continue(
+def test_standstill_names_every_open_node_once_and_excludes_progress(
     steps: list[Step], size: int, data: st.DataObject
 ) -> None:
     board = made(steps, size)
@@ -75,7 +75,7 @@ def test_a_standstill_names_every_open_node_once_and_is_none_if_one_can_continue
 
 
 @given(STEPS, st.integers(1, 4), st.data())
-def test_a_run_whose_coordinator_never_acts_ends_after_its_notices(
+def test_run_of_an_inactive_coordinator_ends_after_its_notices(
     steps: list[Step], size: int, data: st.DataObject
 ) -> None:
     board = all_wait(made(steps, size))
@@ -88,7 +88,7 @@ def test_a_run_whose_coordinator_never_acts_ends_after_its_notices(
 
 
 @given(STEPS, st.integers(1, 4))
-def test_without_a_model_that_leads_every_node_ends_after_a_bounded_number_of_steps(
+def test_run_without_a_leading_model_ends_after_a_bounded_number_of_steps(
     steps: list[Step], size: int
 ) -> None:
     """Every worker waits again whenever its wait ends, until it is found to repeat itself."""

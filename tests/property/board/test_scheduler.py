@@ -87,7 +87,7 @@ def test_all_work_is_done_once_and_within_the_limit(
 
 
 @given(driver=drivers(), data=st.data())
-def test_what_can_never_start_fails_and_names_the_cause(
+def test_node_that_can_never_start_fails_with_the_cause(
     driver: SchedulerDriver, data: st.DataObject
 ) -> None:
     unlucky = data.draw(st.sampled_from([n.name for n in driver.board.nodes.values()]))
@@ -105,7 +105,7 @@ def test_what_can_never_start_fails_and_names_the_cause(
 
 
 @given(driver=drivers())
-def test_a_worker_with_the_nodes_role_goes_before_the_others(driver: SchedulerDriver) -> None:
+def test_worker_with_the_role_of_the_node_is_preferred(driver: SchedulerDriver) -> None:
     assigns = [one for one in driver.plan(100) if isinstance(one, c.AssignNode)]
     taken = {one.worker for one in assigns}
     for action in assigns:

@@ -60,7 +60,9 @@ class Plain:
 
 
 @given(STEPS)
-def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, object]]) -> None:
+def test_shared_values_follow_the_order_of_first_deliveries(
+    steps: list[tuple[str, object]],
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         journal, shown = Path(folder) / "shared_values.jsonl", Path(folder) / "_shared_values.json"
         store, plain = SharedValueStore(journal, shown, BOUNDS), Plain()

@@ -50,7 +50,7 @@ def unanswered(mine: list[ConversationMessageView], name: str) -> ConversationMe
 
 
 @given(said=said, agent=st.sampled_from(AGENTS), after=small, before=small, limit=st.integers(1, 4))
-def test_the_thread_is_a_list(
+def test_message_history_equals_a_list(
     said: list[tuple[int, str, bool, str] | None],
     agent: str,
     after: int,
@@ -163,7 +163,7 @@ steps = st.lists(st.tuples(st.sampled_from(WHAT), small, small, small), max_size
 
 
 @given(steps=steps)
-def test_the_questions_are_a_fold_of_all_their_records(
+def test_questions_equal_the_fold_of_their_records(
     steps: list[tuple[str, int, int, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("book") / "book.db"
@@ -245,7 +245,7 @@ deeds = st.sampled_from(["keep", "send back", "open again"])
 
 
 @given(steps=st.lists(st.tuples(deeds, small), max_size=25))
-def test_the_dead_letters_are_those_that_were_not_sent_back(
+def test_dead_letters_exclude_returned_letters(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("book") / "book.db"

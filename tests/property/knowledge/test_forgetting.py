@@ -32,9 +32,7 @@ def traces(folder: Path, word: str) -> list[str]:
 
 @settings(max_examples=12, deadline=None)
 @given(WORDS, st.data())
-def test_no_byte_of_what_was_removed_stays_in_any_file(
-    words: list[str], data: st.DataObject
-) -> None:
+def test_removed_text_remains_in_no_file(words: list[str], data: st.DataObject) -> None:
     gone = data.draw(st.sets(st.sampled_from(words), min_size=1), label="removed")
     replaced = data.draw(st.sets(st.sampled_from(words)), label="replaced") - gone
     with tempfile.TemporaryDirectory() as name:

@@ -123,7 +123,7 @@ ACTS: st.SearchStrategy[Act] = st.one_of(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(ACTS, min_size=1, max_size=8))
-def test_the_store_holds_and_finds_what_its_model_does(acts: list[Act]) -> None:
+def test_store_finds_the_same_nodes_as_its_model(acts: list[Act]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pair = Pair(Path(folder).resolve() / "knowledge.db")
         for act in acts:

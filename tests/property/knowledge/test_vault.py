@@ -31,7 +31,7 @@ DATA = st.dictionaries(
 
 
 @given(TITLES)
-def test_every_file_system_and_every_link_can_hold_a_name(title: str) -> None:
+def test_note_name_is_valid_on_every_file_system_and_in_links(title: str) -> None:
     name = note_name(title)
     assert name
     assert len(name.encode()) <= 130
@@ -55,7 +55,7 @@ def test_names_of_a_folder_differ_for_every_file_system(titles: list[str]) -> No
 
 
 @given(TITLES, DATA, st.lists(ANYTHING, max_size=3))
-def test_properties_are_yaml_that_says_what_the_node_does(
+def test_note_properties_are_yaml_with_the_fields_of_the_node(
     title: str, data: dict[str, object], tags: list[str]
 ) -> None:
     one = KnowledgeNode.model_validate(
@@ -77,7 +77,7 @@ def test_properties_are_yaml_that_says_what_the_node_does(
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=8),
     st.data(),
 )
-def test_a_vault_holds_what_the_last_export_was_given_and_each_link_has_its_note(
+def test_vault_contains_the_last_export_and_each_link_has_its_note(
     made: list[tuple[str, str]], pairs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
     nodes = [

@@ -15,7 +15,7 @@ RESTS = Backoff(first_seconds=0.5, longest_seconds=30)
     st.none() | st.floats(0, 5),
     st.floats(0, 0.999),
 )
-def test_every_call_is_answered_by_a_service_that_bears_one(
+def test_every_call_is_answered_by_a_service_that_accepts_one_at_a_time(
     bears: int, callers: int, most: int, wish: float | None, chance: float
 ) -> None:
     """Calls go in rounds, as many as the pace allows; the service refuses excess calls."""
@@ -46,7 +46,7 @@ def test_every_call_is_answered_by_a_service_that_bears_one(
 
 
 @given(st.integers(2, 64), st.floats(0, 10))
-def test_a_storm_counts_once_for_all_that_were_in_flight(most: int, wish: float) -> None:
+def test_simultaneous_refusals_count_once(most: int, wish: float) -> None:
     pace = AdaptiveConcurrency(most, RESTS)
     for _ in range(most):
         pace.begin()

@@ -69,7 +69,7 @@ TestBreaker.settings = settings(max_examples=60, stateful_step_count=30, deadlin
 
 
 @given(st.integers(1, 6))
-def test_it_stays_open_longer_each_time_up_to_eight_times(times: int) -> None:
+def test_open_period_doubles_up_to_eight_times(times: int) -> None:
     breaker, now, waits = CircuitBreaker(1, SECONDS), 0.0, []
     for _ in range(times):
         was_probe = breaker.begin(now)

@@ -47,7 +47,7 @@ def text_of(events: list[SseEvent]) -> str:
 
 
 @given(KEYS, SMALL, SMALL, st.lists(st.integers(0, 100), max_size=6))
-def test_a_key_in_streamed_text_is_replaced_however_it_is_split(
+def test_key_in_streamed_text_is_replaced_for_any_split(
     key: str, before: str, after: str, cuts: list[int]
 ) -> None:
     text = before + key + after
@@ -176,7 +176,7 @@ def test_a_streamed_key_is_replaced_in_every_spelling_and_in_pieces_of_any_size(
     assert not any(key in one for one in readings(whole.decode()))
 
 
-def test_a_beginning_of_the_key_does_not_hold_other_events_for_long() -> None:
+def test_beginning_of_the_key_delays_few_other_events() -> None:
     begun = encode_event({"text": f"keys look like {KEY[:9]}"})
     others = encode_event({"thinking": "more"}) * 2 * HELD_EVENTS
     redactor = KeyRedactor(KEY)
@@ -210,7 +210,7 @@ def test_errors_contain_no_form_of_the_key(key: str, before: str, after: str) ->
     st.integers(1, 9),
     st.sampled_from(["{}", "\\u{:04x}", "%{:02x}"]),
 )
-def test_a_key_whose_case_was_changed_is_replaced(
+def test_key_with_a_changed_case_is_replaced(
     key: str, change: Callable[[str], str], before: str, size: int, spelling: str
 ) -> None:
     changed = "".join(
@@ -237,7 +237,7 @@ def test_an_answer_in_one_piece_contains_no_key(value: object) -> None:
     assert without_key_in_json(b"no JSON: " + KEY.encode(), KEY) == b"no JSON: [key]"
 
 
-def test_a_placeholder_is_no_key() -> None:
+def test_placeholder_key_is_not_redacted() -> None:
     for key in ("", "x", "none", "ollama", "lm-studio", "not-needed"):
         assert forms(key) == ()
         [event] = redacted(key, streamed([f"{key} is a word"]))[:1]

@@ -292,7 +292,7 @@ def media_in(value: Any, name: str = "") -> int:
 
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(sorted(REQUESTS)), HOLDERS, st.data())
-def test_a_picture_or_file_is_refused_or_counted_wherever_it_is(
+def test_picture_or_file_is_refused_or_counted_at_any_place(
     api: str, holder: str | None, data: st.DataObject
 ) -> None:
     rules = FORMATS[api].rules
@@ -335,7 +335,7 @@ def at(body: Any, path: tuple[Any, ...]) -> Any:
     return body
 
 
-def test_each_request_is_forwarded_as_it_is() -> None:
+def test_each_request_is_forwarded_unchanged() -> None:
     for api, body in REQUESTS.items():
         sent = FORMATS[api].rules.checked(body)
         if api != "responses":

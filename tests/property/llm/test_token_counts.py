@@ -171,7 +171,7 @@ def test_a_service_that_reports_one_token_for_a_long_answer_is_not_believed(essa
     assert len(essay) // 4 < billed.output_tokens < len(essay) // 2
 
 
-def test_values_of_a_wrong_shape_are_no_text() -> None:
+def test_values_of_a_wrong_type_are_not_text() -> None:
     event: JsonObject = {"choices": [{"delta": {"content": [{"text": 7}], "reasoning": {"a": 1}}}]}
     reader = FORMATS["openai"].reader()
     reader.read(event)

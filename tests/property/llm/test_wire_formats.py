@@ -70,7 +70,7 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
     temperature=st.none() | st.just(0.5),
     schema=st.none() | st.just({"type": "object", "properties": {}}),
 )
-def test_a_request_is_parsed_as_it_was_encoded(
+def test_parsed_request_equals_the_encoded_one(
     wire: WireFormat,
     turns: tuple[Turn, ...],
     system: str,
@@ -125,7 +125,7 @@ answers = st.builds(
 
 @every_format
 @given(answer=answers, size=st.integers(1, 7))
-def test_an_answer_is_read_as_it_was_written(
+def test_parsed_answer_equals_the_written_one(
     wire: WireFormat, answer: ModelResponse, size: int
 ) -> None:
     writer, text = wire.writer(BODY), answer.text or ""
@@ -189,7 +189,7 @@ def test_any_body_is_parsed_or_refused(wire: WireFormat, one: Any, other: Any) -
     wire.writer(body).end(ModelResponse(text="x"))
 
 
-def test_calls_are_answered_right_after_they_are_made() -> None:
+def test_calls_are_followed_directly_by_their_results() -> None:
     body = {
         "model": "any",
         "messages": [

@@ -26,7 +26,7 @@ def test_a_small_memory_is_always_found_whole(memory: dict[str, str], query: str
 
 
 @given(MEMORIES, WORDS)
-def test_no_file_that_holds_the_word_is_missing(memory: dict[str, str], query: str) -> None:
+def test_every_file_with_the_word_is_found(memory: dict[str, str], query: str) -> None:
     found = search(memory, query, inline_limit=0, limit=1000)
     holding = {path for path, text in memory.items() if query in text or query in path}
     assert holding <= {hit.path for hit in found.hits}
@@ -41,9 +41,7 @@ def test_the_same_question_has_the_same_answer(memory: dict[str, str], query: st
 
 
 @given(st.lists(TEXTS, min_size=4, max_size=12), st.data())
-def test_what_holds_the_rare_word_stands_above_what_holds_only_common_ones(
-    texts: list[str], data: st.DataObject
-) -> None:
+def test_section_with_the_rare_word_ranks_first(texts: list[str], data: st.DataObject) -> None:
     lucky = data.draw(st.integers(0, len(texts) - 1))
     sections = [
         MemorySection(f"{n}.md", "", f"common {text}" + (f" {RARE}" if n == lucky else ""))

@@ -26,7 +26,7 @@ DEVICES = {
 @example(b"caf\xe9.txt")
 @example(b"a\nb\\n.txt")
 @example(b"\\xe9\xe9\\")
-def test_spelling_can_be_sent_and_leads_back_to_the_name(name: bytes) -> None:
+def test_spelling_of_a_file_name_is_utf8_and_reversible(name: bytes) -> None:
     text = os.fsdecode(name)
     shown = spelled(text)
     assert shown.encode().decode() == shown, "it is UTF-8"
@@ -62,7 +62,7 @@ def test_name_in_an_archive_stays_in_its_folder_on_any_system(
     assert (name == portable(second)) == (first == second)
 
 
-def test_file_with_exactly_the_spelled_name_comes_first(tmp_path: Path) -> None:
+def test_file_with_exactly_the_spelled_name_is_found_first(tmp_path: Path) -> None:
     odd, plain = tmp_path / "a\nb.txt", tmp_path / r"a\nb.txt"
     odd.touch()
     assert found_below(tmp_path, r"a\nb.txt") == odd
@@ -70,5 +70,5 @@ def test_file_with_exactly_the_spelled_name_comes_first(tmp_path: Path) -> None:
     assert found_below(tmp_path, r"a\nb.txt") == plain
 
 
-def test_name_in_an_archive_never_begins_at_the_root_or_leads_up() -> None:
+def test_archive_name_is_relative_and_has_no_parent_references() -> None:
     assert portable(Path("/etc/../x")) == "etc/.%2E/x"

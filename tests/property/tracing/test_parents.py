@@ -46,7 +46,7 @@ def of_another_node(log: Log) -> Log:
     end=st.integers(2, 40),
     restarts=st.sets(st.integers(0, 40), max_size=4),
 )
-def test_no_span_is_an_orphan_and_none_is_sent_twice(
+def test_every_span_has_a_parent_and_is_sent_once(
     order: list[bool], lost: set[int], end: int, restarts: set[int]
 ) -> None:
     events = merged(team(), of_another_node(outside()), order)

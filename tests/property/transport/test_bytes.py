@@ -72,14 +72,14 @@ anythings = st.builds(
 
 
 @given(headers, st.binary())
-def test_an_envelope_survives(header: Header, body: bytes) -> None:
+def test_encoded_envelope_is_decoded_unchanged(header: Header, body: bytes) -> None:
     blob = pack(header, body)
     assert read_header(blob) == header
     assert body_of(blob) == body
 
 
 @given(anythings)
-def test_a_body_survives(body: Anything) -> None:
+def test_encoded_body_is_decoded_unchanged(body: Anything) -> None:
     assert CODEC.decode(Anything.TYPE, CODEC.encode(body)) == body
 
 
@@ -151,7 +151,7 @@ def greeted(address: str) -> RouterCore:
 
 
 @given(st.lists(strange_frames(), max_size=5), st.sampled_from(["ada", "supervisor"]))
-def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
+def test_any_frame_is_handled_by_the_router_core(frames: list[bytes], address: str) -> None:
     switch = greeted(address)
     for blob in frames:
         switch.receive(b"rid", blob)
@@ -163,7 +163,7 @@ def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
 
 
 @given(st.lists(strange_frames(), max_size=5))
-def test_no_frame_breaks_the_link(frames: list[bytes]) -> None:
+def test_any_frame_is_handled_by_the_link(frames: list[bytes]) -> None:
     link = Link("ada", 1, bytes(32), 1)
     link.connected(0.0)
     for blob in frames:

@@ -70,7 +70,7 @@ SERVICES_OF = {
 
 
 @given(st.sampled_from(ENTITIES), addresses, st.sampled_from(TYPES))
-def test_an_entity_fills_a_services_mailbox_only_with_messages_for_it(
+def test_mailbox_of_a_service_accepts_only_messages_for_it(
     sender: str, to: str, type_: str
 ) -> None:
     takes = SERVICES_OF.get(type_.partition(".")[0], ())
@@ -86,7 +86,7 @@ def test_an_entity_fills_a_services_mailbox_only_with_messages_for_it(
 
 
 @given(st.lists(st.tuples(addresses, addresses), max_size=40))
-def test_no_mailbox_has_messages_of_a_peer_that_may_not_reach_it(
+def test_mailbox_has_no_messages_of_unauthorized_peers(
     said: list[tuple[str, str]],
 ) -> None:
     mailboxes = KeptMailboxes()
@@ -103,7 +103,7 @@ def test_no_mailbox_has_messages_of_a_peer_that_may_not_reach_it(
 
 
 @given(st.sampled_from(ENTITIES), st.sampled_from(ENTITIES))
-def test_a_flood_leaves_room_for_the_human(sender: str, to: str) -> None:
+def test_flood_of_messages_leaves_room_for_the_human(sender: str, to: str) -> None:
     mailboxes = KeptMailboxes()
     core = RouterCore(KEY, mailboxes, b"epoch", TOPOLOGY)
     for address in (sender, to, "human"):

@@ -60,7 +60,7 @@ def respond(life: Life, doing: list[str], number: int) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(waits=triggers, doing=doings)
-def test_triggers_come_to_rest_after_one_word_from_outside(
+def test_triggers_stop_firing_after_one_external_event(
     waits: list[tuple[str, dict[str, Any]]], doing: list[str]
 ) -> None:
     life = Life()

@@ -59,7 +59,7 @@ def test_entries_in_pieces_are_shown_as_the_whole_thread(events: list[EventView]
 
 
 @given(LOGS)
-def test_entries_stand_in_order_each_once_and_printable(events: list[EventView]) -> None:
+def test_entries_are_ordered_unique_and_printable(events: list[EventView]) -> None:
     state = ConsoleState(summary())
     state.add_entries(Thread().add_all(events))
     entries = state.timeline.entries
@@ -88,7 +88,7 @@ def test_a_timeline_never_outgrows_its_bound(places: list[int], keeps_oldest: bo
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8))
-def test_each_entity_stands_in_the_tree_once_whatever_the_board_says(
+def test_tree_contains_each_entity_once_for_any_board(
     parts: list[tuple[int, int]],
 ) -> None:
     rows = [EntityView(address=f"{AGENT}/coordinator", kind="coordinator", name="x", state="ready")]
@@ -106,7 +106,7 @@ def test_each_entity_stands_in_the_tree_once_whatever_the_board_says(
 
 
 @given(st.text(max_size=40), st.lists(NAMES, max_size=3, unique=True))
-def test_whatever_is_typed_is_an_act_or_a_plain_refusal(line: str, names: list[str]) -> None:
+def test_typed_text_is_a_command_or_is_refused(line: str, names: list[str]) -> None:
     for completed in completions(line, tuple(names)):
         assert completed.startswith(("/", "@"))
     with suppress(InvalidInput):

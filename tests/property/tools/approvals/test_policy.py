@@ -45,7 +45,7 @@ def test_the_first_rule_that_matches_alone_decides(
 
 
 @given(st.lists(RULES, max_size=4).map(tuple), RULES, ACTIONS, WHO, SPENT)
-def test_a_rule_behind_one_that_matches_changes_nothing(
+def test_rule_after_the_matching_one_changes_nothing(
     rules: tuple[ApprovalRule, ...],
     last: ApprovalRule,
     act: ProposedAction,
@@ -60,7 +60,7 @@ def test_a_rule_behind_one_that_matches_changes_nothing(
 @given(
     st.lists(RULES, max_size=4).map(tuple), st.lists(ACTIONS, min_size=1, max_size=3), WHO, SPENT
 )
-def test_several_deeds_are_never_allowed_more_than_each_of_them(
+def test_several_actions_are_ruled_like_the_strictest_of_them(
     rules: tuple[ApprovalRule, ...], deeds: list[ProposedAction], who: ActingEntity, spent: float
 ) -> None:
     order = ("deny", "ask", "allow")
@@ -71,7 +71,7 @@ def test_several_deeds_are_never_allowed_more_than_each_of_them(
 
 @settings(max_examples=150)
 @given(RULES, ACTIONS, ACTIONS)
-def test_what_is_remembered_covers_the_deed_and_no_other_tool(
+def test_remembered_approval_covers_its_action_and_no_other_tool(
     rule: ApprovalRule, act: ProposedAction, other: ProposedAction
 ) -> None:
     plain = rule.model_copy(update={"remember": ""})

@@ -63,7 +63,7 @@ def addresses(draw: st.DrawFn, host: tuple[str, ...], path: str) -> str:
 
 
 @given(st.data(), st.sampled_from(HOSTS), st.sampled_from(PATHS))
-def test_a_rule_about_an_address_judges_every_spelling_of_it(
+def test_rule_on_a_url_matches_every_spelling_of_it(
     data: st.DataObject, host: tuple[str, ...], path: str
 ) -> None:
     pattern = f"http://{host[0]}/{path}".replace("[", "[[]")
@@ -154,7 +154,7 @@ def ways(scope: Scope, is_worker: bool) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("is_worker", [True, False])
 @pytest.mark.parametrize("tool", ["read_file", "write_file", "list_files"])
-def test_a_rule_about_a_file_judges_every_way_to_write_it(
+def test_rule_on_a_file_matches_every_path_to_it(
     scopes: tuple[Scope, Scope], tool: str, *, is_worker: bool
 ) -> None:
     scope = scopes[0 if is_worker else 1]

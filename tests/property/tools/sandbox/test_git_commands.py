@@ -34,7 +34,7 @@ known = st.sampled_from(KNOWN)
     st.sampled_from(BETWEEN),
     st.sampled_from(["", " ", "\t"]),
 )
-def test_a_command_with_a_file_of_the_folder_in_it_is_always_reported(
+def test_command_with_a_file_of_the_folder_is_always_reported(
     key: str, before: list[str], way: str, name: str, after: list[str], between: str, space: str
 ) -> None:
     command = space + between.join([*before, way.format(name), *after])
@@ -50,5 +50,5 @@ def test_known_commands_in_a_pipe_are_not_reported(key: str, commands: list[str]
 
 
 @given(st.sampled_from(KEYS), st.text())
-def test_any_text_is_judged(key: str, value: str) -> None:
+def test_any_setting_is_checked_without_an_error(key: str, value: str) -> None:
     may_run_files(Setting(key, value), FOLDER, HOME)

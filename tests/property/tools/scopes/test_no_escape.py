@@ -82,7 +82,7 @@ def may_coordinator_read(layout: HomeLayout, name: str) -> bool:
     paths=st.lists(PATHS | ANYTHING | PATHS.map(lambda path: f"/{path}"), min_size=5, max_size=20),
     link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),
 )
-def test_what_is_allowed_is_inside(paths: list[str], link_to: str) -> None:
+def test_permitted_paths_are_inside_the_scope(paths: list[str], link_to: str) -> None:
     with house_with(link_to) as layout:
         check(layout, layout.worker(), paths, may_worker_read, may_worker_write)
         check(layout, layout.coordinator(), paths, may_coordinator_read, may_coordinator_write)

@@ -11,13 +11,13 @@ CHARSETS = st.sampled_from(
 
 
 @given(st.binary(max_size=200), CHARSETS, st.booleans())
-def test_any_bytes_make_some_text(body: bytes, charset: str, is_markup: bool) -> None:
+def test_any_bytes_are_decoded(body: bytes, charset: str, is_markup: bool) -> None:
     text = decoded(body, charset, is_markup=is_markup)
     assert "\0" not in text
     assert "\r" not in text
 
 
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=100))
-def test_utf8_is_read_without_being_told(text: str) -> None:
+def test_utf8_is_decoded_without_a_declaration(text: str) -> None:
     if not text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
         assert decoded(text.encode()) == text

@@ -38,7 +38,7 @@ def test_a_piece_ends_at_a_break_if_one_is_near(text: str, limit: int) -> None:
 
 
 @given(st.text(max_size=300), st.integers(0, 300))
-def test_what_is_shown_stands_between_its_two_marks(text: str, offset: int) -> None:
+def test_page_text_is_between_its_two_marks(text: str, offset: int) -> None:
     shown = shown_page("https://x.example/", "t", text, offset=offset, limit=50, mark="c0ffee")
     begin, end = shown.index("[web page c0ffee, untrusted"), shown.index("[end of web page c0ffee]")
     assert cut(text, offset, 50).text.strip() in shown[begin:end]

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import shlex
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.external.preset import COMMAND, ExternalAgent
 from agiraph.storage.home import expanded
+from agiraph.tools.sandbox.programs import interpreter_of, is_script
 from agiraph.tools.sandbox.toolchain import prefix_of
 
 OPTIONS = "{options}"
@@ -24,11 +23,6 @@ INHERITED = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_
 TEMPORARY = "tmp"
 TEMPORARY_MAX_BYTES = 80
 """A Unix socket's path has at most 107 bytes, including its name."""
-
-SHEBANG = b"#!"
-HEAD_BYTES = 1024
-SHELL_EXEC = re.compile(r"^'''exec' (.+?) \"\$0\"", re.MULTILINE)
-"""The way in which pip and uv name an interpreter whose path has spaces or is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +81,7 @@ def _program(launch: AgentLaunch) -> str:
     """Return the path of the program; in a sandbox, which has no links, a script's real path."""
     program = launch.agent.required()
     real = os.path.realpath(program)
-    is_script = _head(Path(real)).startswith(SHEBANG)
-    return real if launch.is_sandboxed and is_script else program
+    return real if launch.is_sandboxed and is_script(real) else program
 
 
 def environment_of(
@@ -219,9 +212,10 @@ def script_needs(program: Path, path: str) -> list[Path]:
     `pipx`, `uv tool` and `pip` in a virtual environment create scripts whose first line names the
     environment's own Python. A name after `env` is searched on `path`.
     """
-    interpreter = _interpreter(program, path)
-    if interpreter is None or not interpreter.exists():
+    named = interpreter_of(program, path)
+    if named is None or not os.path.exists(named):
         return []
+    interpreter = Path(named)
     return list(dict.fromkeys((interpreter, *_prefixes(interpreter))))
 
 
@@ -229,35 +223,3 @@ def _prefixes(interpreter: Path) -> Iterator[Path]:
     yield from prefix_of(interpreter.parent)
     if interpreter.is_symlink():
         yield from prefix_of(interpreter.resolve().parent)
-
-
-def _interpreter(program: Path, path: str) -> Path | None:
-    head = _head(program)
-    if not head.startswith(SHEBANG):
-        return None
-    text = head.removeprefix(SHEBANG).decode("utf-8", "replace")
-    words = _words(text.partition("\n")[0])
-    if words[:1] == ["/bin/sh"] and (found := SHELL_EXEC.search(text)) is not None:
-        words = _words(found[1])
-    if not words:
-        return None
-    if Path(words[0]).name != "env":
-        return Path(words[0])
-    names = (word for word in words[1:] if not word.startswith("-") and "=" not in word)
-    found_at = shutil.which(next(names, ""), path=path)
-    return Path(found_at) if found_at else None
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
-
-
-def _head(program: Path) -> bytes:
-    try:
-        with open(program, "rb") as file:  # plain: a program of the machine
-            return file.read(HEAD_BYTES)
-    except OSError:
-        return b""

@@ -85,7 +85,7 @@ async def _run(
             check,
             folder=place,
             cwd=cwd,
-            environment=variables,
+            environment=variables | {"PATH": enclosure.path},
             limits=limits,
             before=enclosure.words,
             standins=enclosure.standins,

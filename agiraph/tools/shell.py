@@ -69,7 +69,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
                 params.command,
                 folder=context.call_folder,
                 cwd=context.scope.cwd,
-                environment=environment,
+                environment=environment | {"PATH": enclosure.path},
                 limits=limits,
                 before=enclosure.words,
                 standins=enclosure.standins,

@@ -37,6 +37,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "hosts": hosts.check_hosts,
         "socket path": home.check_socket,
         "sandbox": beside.check_sandbox,
+        "tools of commands": beside.check_tools,
         "models": beside.check_providers,
         "external agents": beside.check_agents,
         "tool servers": beside.check_servers,

@@ -1,13 +1,16 @@
 """Parts besides Agiraph: sandbox, models, external agents, tool servers, web, channels, traces."""
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agiraph.core.errors import InvalidInput
+from agiraph.tools.sandbox.inventory import inventory
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
-from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, ok, warn
+from agiraph.tools.sandbox.toolchain import toolchain
+from cli.doctor_checks.check import MOST_SHOWN, DoctorCheck, DoctorContext, fail, ok, warn
 
 if TYPE_CHECKING:
     from agiraph.external.preset import ExternalAgent
@@ -33,6 +36,31 @@ def check_sandbox(context: DoctorContext) -> DoctorCheck:
         f"none, so commands and the reader of web pages can read what you can: {wall.why_missing}"
     )
     return warn(detail, _advice(wall))
+
+
+def check_tools(context: DoctorContext) -> DoctorCheck:
+    """List the programs that models' commands have in the sandbox, and those out of reach."""
+    wall = find_sandbox(context.settings().sandbox)
+    path = context.environ.get("PATH", os.defpath)
+    if not wall.is_up:
+        return ok(f"commands have your PATH: {', '.join(inventory(path)) or 'no known program'}")
+    tools = toolchain(path)
+    own = [
+        one
+        for one in tools.path.split(os.pathsep)
+        if not one.startswith(("/usr/", "/bin", "/sbin"))
+    ]
+    detail = f"in the sandbox: {', '.join(inventory(tools.path)) or 'no known program'}"
+    detail += f"; shown besides the system's programs: {', '.join(own)}" if own else ""
+    if not tools.out_of_reach:
+        return ok(detail)
+    some = ", ".join(tools.out_of_reach[:MOST_SHOWN])
+    more = len(tools.out_of_reach) - MOST_SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return warn(
+        f"{detail}; out of reach: {some}{rest}",
+        "add the folders that they need to sandbox.readable (docs/sandbox.md)",
+    )
 
 
 def _advice(wall: Sandbox) -> str:

@@ -79,8 +79,10 @@ def _in_sandbox(
         raise Refused("`network: false` cannot be kept: the kernel cannot take the network away")
     mounts = [Mount(_real(folder)) for folder in settings.readable]
     mounts += [Mount(_real(folder), is_writable=True) for folder in settings.writable]
+    around = tuple(mount.path for mount in mounts)
+    tools = toolchain(environment.get("PATH", os.defpath), around, home=home)
     contents = SandboxContents(
-        toolchain=toolchain(environment.get("PATH", os.defpath)),
+        toolchain=tools,
         around=(),
         home=home,
         mounts=tuple(mounts),
@@ -88,7 +90,9 @@ def _in_sandbox(
         has_network=settings.network,
     )
     words = (*found.words_before(contents), settings.command, *settings.args)
-    return ServerCommand(words, {**environment, "HOME": SANDBOX_HOME, **settings.env})
+    return ServerCommand(
+        words, {**environment, "HOME": SANDBOX_HOME, **settings.env, "PATH": tools.path}
+    )
 
 
 def _real(folder: str) -> Path:

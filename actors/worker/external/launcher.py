@@ -42,9 +42,10 @@ WORKER_DIED = "your worker's process was ended"
 
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
-    """The command line of an agent, and the stand-ins it needs while it runs (`Enclosure`)."""
+    """The command line of an agent, its PATH, and the stand-ins it needs (`Enclosure`)."""
 
     words: tuple[str, ...]
+    path: str
     standins: tuple[str, ...] = ()
 
 
@@ -123,7 +124,7 @@ class AgentLauncher:
                 has_network=True if launch.proxy else None,
                 cwd=launch.folder,
             )
-            return AgentCommand((*enclosure.words, *argv), enclosure.standins)
+            return AgentCommand((*enclosure.words, *argv), enclosure.path, enclosure.standins)
         except (Refused, UnsafeFile) as error:
             raise NodeLimitReached(str(error)) from None
 

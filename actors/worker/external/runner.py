@@ -161,7 +161,7 @@ class ExternalAgentRunner:
         launch = await self._launcher.prepare()
         command = await asyncio.to_thread(self._launcher.command, launch)
         mark = {MARK: str(worker.run_home.path)}
-        environment = environment_of(launch, dict(os.environ), mark)
+        environment = environment_of(launch, {**os.environ, "PATH": command.path}, mark)
         started = ExternalAgentStarted(
             number=self._state.starts + 1,
             agent=self._agent.name,

@@ -30,9 +30,11 @@ OFF = "sandbox.mode is none"
 class Enclosure:
     """The arguments in front of a command that run it in the sandbox; empty without a sandbox.
 
-    `standins` are paths at which an empty folder must exist while it runs.
+    `path` is the command's PATH; `standins` are paths at which an empty folder must exist while it
+    runs.
     """
 
+    path: str
     words: tuple[str, ...] = ()
     standins: tuple[str, ...] = ()
 
@@ -102,7 +104,7 @@ class Sandbox:
     ) -> Enclosure:
         """Return the enclosure of a command for the entity of this scope.
 
-        `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
+        `path` is the PATH outside: its programs are shown. `writable` and `readable` are
         folders beyond the scope table, which must exist; `has_network` None: as the settings say
         for this entity; `cwd` None: where the scope's shell starts. Paths are the same inside and
         outside. The first call of a run blocks while a writable input folder is surveyed. Raises
@@ -110,7 +112,7 @@ class Sandbox:
         """
         if not self.is_up:
             self._refuse_without()
-            return Enclosure()
+            return Enclosure(path)
         network = scope.has_network if has_network is None else has_network
         if not network and not self.found.has_no_network:
             raise Refused("this command may not have the network, and the kernel cannot remove it")
@@ -118,7 +120,7 @@ class Sandbox:
         further += [scope.input_dir] if scope.input_dir else []
         further += [folder.resolve() for folder in readable]
         around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())
-        tools = toolchain(path)
+        tools = toolchain(path, around, scope.input_dir, scope.home)
         guard = self.input_guard(scope)
         guards = guard.mounts() if guard is not None else ()
         written = [Mount(guard.folder, is_writable=True)] if guard is not None and guards else []
@@ -137,6 +139,7 @@ class Sandbox:
             guards=guards,
         )
         return Enclosure(
+            tools.path,
             tuple(self.found.words_before(inside)),
             tuple(str(one.path) for one in guards if one.kind == "stand_in"),
         )

@@ -2,16 +2,30 @@
 
 These are the system's programs, the files of /etc that they read, and for each further folder on
 PATH the program folders of its prefix (`bin`, `lib` ...), never the prefix itself: beside
-`~/.cargo/bin` are credentials.
+`~/.cargo/bin` are credentials. Programs that are links or scripts are followed: to their prefix, if
+its layout is known (`managers.py`), else to the one file. Shims are replaced by the real programs.
+The input folder is not trusted: what it names is shown only if it is part of a known layout.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from agiraph.storage.home import user_home
+from agiraph.tools.sandbox.managers import (
+    PROGRAM_FOLDERS,
+    VENDORS,
+    VENV_FILE,
+    base_of_venv,
+    folders_of,
+    is_program,
+    layout_of,
+    names_in,
+    real_folders,
+)
+from agiraph.tools.sandbox.programs import interpreter_of, link_chain
 
 ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 STORES = ("/nix/store", "/gnu/store", "/run/current-system/sw")
@@ -23,30 +37,177 @@ ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "os-release", "mime.types"),
     *("bash.bashrc", "inputrc", "terminfo", "fonts", "magic", "paperspecs", "perl", "python3"),
 )
-PROGRAM_FOLDERS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "shims", "condabin")
-VENV_FILE = "pyvenv.cfg"
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The visible parts of the machine: links unchanged (path, target), the rest read-only."""
+    """The visible parts of the machine: links unchanged (path, target), the rest read-only.
+
+    `path` is PATH inside: folders that exist there. `out_of_reach` are programs that cannot run
+    inside, and folders on PATH that are not shown, each with the reason.
+    """
 
     links: tuple[tuple[str, str], ...]
     readable: tuple[Path, ...]
+    path: str = os.defpath
+    out_of_reach: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8)
-def toolchain(path: str) -> Toolchain:
-    """Return the tools that a command with this PATH may use; looked up once per process."""
+def toolchain(
+    path: str,
+    around: tuple[Path, ...] = (),
+    project: Path | None = None,
+    home: Path | None = None,
+) -> Toolchain:
+    """Return the tools that a command with this PATH may use; looked up once per process.
+
+    `around` are folders that it sees anyway. In `project` (the input folder) virtual environments
+    are searched. The files there, and in `home`, may have been written by models or other people.
+    """
     roots = [root for root in ROOTS if os.path.exists(root)]
     links = tuple((root, os.readlink(root)) for root in roots if os.path.islink(root))
-    folders = [Path(root) for root in roots if not os.path.islink(root)]
-    folders += [Path(store) for store in STORES if os.path.isdir(store)]
-    system = tuple(folders)
-    folders += [file for name in ETC if (file := Path("/etc", name)).exists()]
-    for entry in dict.fromkeys(path.split(os.pathsep)):
-        folders += [one for one in prefix_of(Path(entry)) if not _is_in(one, system)]
-    return Toolchain(links, tuple(dict.fromkeys(folders)))
+    system = [Path(root) for root in roots if not os.path.islink(root)]
+    system += [Path(store) for store in STORES if os.path.isdir(store)]
+    etc = [file for name in ETC if (file := Path("/etc", name)).exists()]
+    search = _Search(path, (*system, *(Path(link) for link, _ in links)), around, project, home)
+    search.follow()
+    readable = (*system, *etc, *search.found)
+    return Toolchain(links, readable, search.path_inside(), tuple(search.out_of_reach))
+
+
+class _Search:
+    """Follows the folders and programs on PATH; `found` are the paths that are shown.
+
+    Paths are texts here: a folder of the system has hundreds of links.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        system: tuple[Path, ...],
+        around: tuple[Path, ...],
+        project: Path | None,
+        home: Path | None,
+    ) -> None:
+        self._path = path
+        self._project = project
+        self._system = _beginnings(system)
+        self._visible = (*self._system, *_beginnings(around))
+        self._untrusted = _beginnings(filter(None, (project, home)))
+        self._entries: dict[str, None] = {}
+        self.found: list[Path] = []
+        self.out_of_reach: list[str] = []
+
+    def follow(self) -> None:
+        """Look up everything that PATH names, and the virtual environments of the input folder."""
+        for word in dict.fromkeys(self._path.split(os.pathsep)):
+            if os.path.isabs(word) and os.path.isdir(word):
+                real = real_folders(Path(word), self._project)
+                self._entries |= dict.fromkeys(map(str, real))
+                if not real and _has_versions(Path(word).parent):
+                    self.out_of_reach.append(f"{word} (no installed version is selected)")
+        for entry in self._entries:
+            if not self._is_visible(entry):
+                self._show(prefix_of(Path(entry)))
+            if not self._is_visible(entry):
+                self.out_of_reach.append(f"{entry} (contains more than programs)")
+        if self._project is not None:
+            for venv in (self._project, *(self._project / one for one in names_in(self._project))):
+                self._follow_base(venv)
+        for entry in {os.path.realpath(one): one for one in reversed(self._entries)}.values():
+            self._follow_folder(entry)
+
+    def path_inside(self) -> str:
+        """Return PATH without the folders that do not exist inside."""
+        return os.pathsep.join(filter(self._is_visible, self._entries))
+
+    def _follow_folder(self, folder: str) -> None:
+        """Follow the programs of a folder; of the system's, those that lead out of the system."""
+        is_own = folder.startswith("/usr/local/") or not _is_in(folder, self._system)
+        for name in names_in(Path(folder)):
+            program = f"{folder}/{name}"
+            if is_own or self._leads_out(program):
+                self._follow_program(program)
+
+    def _leads_out(self, program: str) -> bool:
+        try:
+            target = os.readlink(program)
+        except OSError:
+            return False
+        if _is_in(os.path.normpath(os.path.join(os.path.dirname(program), target)), self._system):
+            return False
+        return not _is_in(os.path.realpath(program), self._system)
+
+    def _show(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            if not self._is_visible(str(path)):
+                self.found.append(path)
+                self._visible = (*self._visible, f"{path}/")
+
+    def _is_visible(self, path: str) -> bool:
+        return _is_in(path, self._visible)
+
+    def _follow_program(self, program: str) -> None:
+        """Show the files that a program needs; note if it cannot run inside."""
+        if not is_program(program):
+            return
+        is_trusted = not _is_in(program, self._untrusted)
+        real = self._follow_links(program, is_trusted=is_trusted)
+        interpreter = interpreter_of(real, self._path)
+        needed = [*link_chain(program), real]
+        if interpreter is not None and os.path.exists(interpreter):
+            self._follow_links(interpreter, is_trusted=is_trusted)
+            needed += [*link_chain(interpreter), os.path.realpath(interpreter)]
+        missing = next((one for one in needed if not self._is_visible(one)), None)
+        if missing is not None and self._is_visible(program):
+            self.out_of_reach.append(f"{program} (needs {missing})")
+
+    def _follow_links(self, program: str, *, is_trusted: bool) -> str:
+        """Show the owners of a program's links and of the program itself; return its real path."""
+        real = os.path.realpath(program)
+        for step in (*link_chain(program), real):
+            if not self._is_visible(step):
+                self._show_owner(Path(step), is_trusted=is_trusted)
+        return real
+
+    def _follow_base(self, venv: Path) -> None:
+        """Show the Python of a virtual environment in the input folder, if it is a known one."""
+        base = base_of_venv(venv / VENV_FILE)
+        if base is not None:
+            self._follow_links(str(base / "python3"), is_trusted=False)
+            self._follow_links(str(venv / "bin" / "python"), is_trusted=False)
+
+    def _show_owner(self, program: Path, *, is_trusted: bool) -> None:
+        """Show the prefix that a program belongs to; else the program alone, if that is trusted."""
+        for prefix in program.parents:
+            if _is_too_wide(prefix):
+                break
+            if layout_of(prefix) is not None:
+                shown = prefix_of(prefix / "bin")
+                self._show(shown if is_trusted else self._own_folders(prefix))
+                return
+            if is_trusted and os.path.isfile(prefix / VENV_FILE):
+                self._show(prefix_of(prefix / "bin"))
+                return
+            if is_trusted and (prefix.name == "node_modules" or str(prefix) in VENDORS):
+                self._show([prefix])
+                return
+        if is_trusted and is_program(program):
+            self._show([program])
+
+    def _own_folders(self, prefix: Path) -> Iterator[Path]:
+        """Yield the folders of a prefix that are really in it; none of an untrusted prefix."""
+        real = os.path.realpath(prefix)
+        if _is_in(real, self._untrusted) or _is_in(str(prefix), self._untrusted):
+            return
+        for folder in folders_of(prefix):
+            if _is_in(os.path.realpath(folder), (f"{real}/",)):
+                yield folder
+
+
+def _has_versions(root: Path) -> bool:
+    return any(names_in(root / name) for name in ("versions", "installs"))
 
 
 def prefix_of(entry: Path) -> Iterator[Path]:
@@ -61,11 +222,13 @@ def prefix_of(entry: Path) -> Iterator[Path]:
     prefix = entry.parent
     if entry.name not in PROGRAM_FOLDERS or prefix in (user_home(), Path("/")):
         return
-    yield from (prefix / name for name in PROGRAM_FOLDERS if os.path.isdir(prefix / name))
+    yield from folders_of(prefix)
     settings = prefix / VENV_FILE
     if os.path.isfile(settings):
         yield settings
-        yield from _base_of(settings)
+        base = base_of_venv(settings)
+        if base is not None:
+            yield from prefix_of(base)
 
 
 def _is_too_wide(entry: Path) -> bool:
@@ -74,14 +237,9 @@ def _is_too_wide(entry: Path) -> bool:
     return user_home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
 
 
-def _base_of(settings: Path) -> Iterator[Path]:
-    """Yield the program folders of the base Python of a virtual environment."""
-    text = settings.read_text(encoding="utf-8", errors="replace")  # plain: beside the person's PATH
-    for line in text.splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "home":
-            yield from prefix_of(Path(value.strip()))
+def _beginnings(folders: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(f"{folder}/" for folder in folders)
 
 
-def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)
+def _is_in(path: str, beginnings: tuple[str, ...]) -> bool:
+    return f"{path}/".startswith(beginnings)

@@ -35,7 +35,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
         "ends of journals", "missing files", "register", "knowledge database", "settings",
         "approvals",
         "supervisor", "processes",
-        "hosts", "socket path", "sandbox", "models", "external agents", "tool servers",
+        "hosts", "socket path", "sandbox", "tools of commands",
+        "models", "external agents", "tool servers",
         "web search", "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}

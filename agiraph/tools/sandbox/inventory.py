@@ -1,0 +1,70 @@
+"""Inventory: the well-known programs of a PATH, with versions that need no process to find out."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+KNOWN = (
+    *("python3", "pip", "uv", "node", "npm", "git", "rg", "jq", "make", "cmake", "gcc", "clang"),
+    *("cargo", "go", "java", "mvn", "ruby", "php", "perl", "R", "psql", "sqlite3", "curl", "wget"),
+    *("ffmpeg", "convert", "pandoc", "pdftotext", "pdflatex", "chromium", "google-chrome"),
+)
+"""Programs that are named if they are found, in this order."""
+
+PACKAGES = ("pytest", "numpy", "pandas", "matplotlib", "requests")
+"""Packages of Python that are named if they are installed beside it."""
+
+MOST_BYTES = 2_000
+
+
+def inventory(path: str) -> list[str]:
+    """Return the known programs of a PATH, such as `python3 3.11 with pytest`, `node 22.1.0`."""
+    found = ((name, shutil.which(name, path=path)) for name in KNOWN)
+    return [_described(name, os.path.realpath(place), place) for name, place in found if place]
+
+
+def _described(name: str, real: str, place: str) -> str:
+    version = "".join(list(_versions(name, Path(real)))[:1])
+    words = [name, version] if version else [name]
+    if name == "python3" and version and (packages := _packages(place, version)):
+        words += ["with", ", ".join(packages)]
+    return " ".join(words)
+
+
+def _versions(name: str, real: Path) -> Iterator[str]:
+    """Yield the version of a program as far as its place or a file beside it says it."""
+    prefix = real.parent.parent
+    match name:
+        case "python3":
+            yield from re.findall(r"^python(\d+\.\d+)$", real.name)
+        case "node":
+            yield from re.findall(r"^v(\d+\.\d+\.\d+)$", prefix.name)
+            header = _text(prefix / "include/node/node_version.h")
+            if numbers := re.findall(r"^#define NODE_M\w+_VERSION (\d+)$", header, re.MULTILINE):
+                yield ".".join(numbers[:2])
+        case "go":
+            yield from re.findall(r"^go(\d+\.\d+(?:\.\d+)?)", _text(prefix / "VERSION"))
+        case "java":
+            yield from re.findall(
+                r'^JAVA_VERSION="([\d.]+)', _text(prefix / "release"), re.MULTILINE
+            )
+
+
+def _packages(place: str, version: str) -> list[str]:
+    """Return the named packages that are installed for a Python, also in its environment."""
+    prefixes = {os.path.dirname(os.path.dirname(one)) for one in (place, os.path.realpath(place))}
+    folders = [f"{one}/lib/python{version}/site-packages" for one in sorted(prefixes)]
+    folders += [f"/usr/local/lib/python{version}/dist-packages", "/usr/lib/python3/dist-packages"]
+    if not place.startswith("/usr/"):
+        folders = folders[: len(prefixes)]
+    return [one for one in PACKAGES if any(os.path.isdir(f"{at}/{one}") for at in folders)]
+
+
+def _text(file: Path) -> str:
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:  # plain: beside programs
+            return opened.read(MOST_BYTES)
+    except OSError:
+        return ""

@@ -68,7 +68,7 @@ def gone(everyone: list[psutil.Process]) -> None:
 
 
 @pytest.mark.parametrize(("last", "code"), [("sys.exit(3)", 3), ("os.abort()", -signal.SIGABRT)])
-def test_its_exit_code_is_known_and_what_it_started_is_killed(
+def test_exit_code_is_reported_and_descendants_are_killed(
     tmp_path: Path, last: str, code: int
 ) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
@@ -80,7 +80,7 @@ def test_its_exit_code_is_known_and_what_it_started_is_killed(
     run(tmp_path, f"os.read(0, 1); {last}", use)
 
 
-def test_a_stop_ends_all_of_it_also_what_is_paused(tmp_path: Path) -> None:
+def test_stop_ends_all_processes_even_paused_ones(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.pause()
         assert process.is_paused
@@ -89,7 +89,7 @@ def test_a_stop_ends_all_of_it_also_what_is_paused(tmp_path: Path) -> None:
     gone(run(tmp_path, WAITS, use))
 
 
-def test_it_dies_with_its_guard(tmp_path: Path) -> None:
+def test_agent_dies_with_its_guard(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         [agent, tail] = everyone
         guard_of(agent).kill()
@@ -100,7 +100,7 @@ def test_it_dies_with_its_guard(tmp_path: Path) -> None:
     gone(run(tmp_path, WAITS, use))
 
 
-def test_the_next_incarnation_waits_until_it_is_gone(tmp_path: Path) -> None:
+def test_next_incarnation_waits_for_the_end_of_the_earlier_process(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         guard = guard_of(everyone[0])
         guard.suspend()  # and so does not see that its worker is dead

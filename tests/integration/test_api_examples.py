@@ -32,7 +32,7 @@ def run(gateway_home: GatewayHome, program: str) -> str:
     return done.stdout
 
 
-def test_the_examples_do_what_they_say(gateway_home: GatewayHome) -> None:
+def test_documented_examples_print_the_shown_output(gateway_home: GatewayHome) -> None:
     start = gateway_home.line.answers[StartChild]
 
     def start_and_work(body: StartChild) -> ChildStarted:

@@ -163,7 +163,7 @@ def text_of(received: Received) -> str | None:
 
 
 @pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake"])
-async def test_a_call_goes_all_the_way_and_is_counted(
+async def test_call_is_answered_end_to_end_and_counted(
     broker_system: BrokerSystem, server: FakeModelServer, model: str
 ) -> None:
     server.responder = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
@@ -204,7 +204,7 @@ async def test_failures_are_tried_again_and_reported(
         recorder.abort()
 
 
-async def test_a_killed_broker_comes_back_and_the_call_is_made_again(
+async def test_killed_broker_is_restarted_and_the_call_repeated(
     broker_system: BrokerSystem, server: FakeModelServer, gate: threading.Event
 ) -> None:
     replies = iter([Reply(text="too late", gate=gate), say("again")])
@@ -238,7 +238,7 @@ async def test_spending_survives_a_kill(broker_system: BrokerSystem) -> None:
         assert after == before
 
 
-async def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
+async def test_stop_signal_ends_the_broker_during_a_call(
     broker_system: BrokerSystem, server: FakeModelServer, gate: threading.Event
 ) -> None:
     server.responder = lambda seen: Reply(text="never", gate=gate)

@@ -72,7 +72,7 @@ def is_signed(post: Post, secret: str) -> bool:
     return post.headers["webhook-signature"] == f"v1,{base64.b64encode(wanted).decode()}"
 
 
-def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: Path) -> None:
+def test_question_is_posted_signed_and_answered_once_by_its_link(tmp_path: Path) -> None:
     with Hook() as hook, gateway(tmp_path, phone=webhook(hook, secret="hush")) as gateway_home:
         ask(gateway_home)
         post = hook.until(lambda posts: len(posts) == 1)[0]
@@ -97,7 +97,7 @@ def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: P
         assert [body.answer for body in gateway_home.line.sent_to(ADA)] == ["PostgreSQL"]
 
 
-def test_a_question_for_one_channel_goes_to_no_other(tmp_path: Path) -> None:
+def test_question_for_one_channel_is_sent_to_no_other(tmp_path: Path) -> None:
     with (
         Hook() as phone,
         Hook() as desk,
@@ -165,7 +165,7 @@ def test_undeliverable_notification_is_a_dead_letter_and_retried_on_request(
             assert len(hook.posts) == 3
 
 
-def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: Path) -> None:
+def test_answered_question_is_not_delivered_later(tmp_path: Path) -> None:
     away = SetPresenceRequest(status="away")
     with (
         Hook() as hook,
@@ -182,7 +182,7 @@ def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: P
         assert [post.json["text"] for post in posts] == ["second"]
 
 
-def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path) -> None:
+def test_away_status_is_kept_and_urgent_notices_use_its_channel(tmp_path: Path) -> None:
     with Hook() as phone, Hook() as desk:
         channels = {"phone": webhook(phone), "desk": webhook(desk)}
         with gateway(tmp_path, **channels) as gateway_home, gateway_home.client() as client:
@@ -199,7 +199,7 @@ def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path
             assert phone.posts == []
 
 
-def test_unanswered_asker_learns_that_the_human_is_away(tmp_path: Path) -> None:
+def test_unanswered_asker_is_notified_that_the_human_is_away(tmp_path: Path) -> None:
     with gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         client.set_me(SetPresenceRequest(status="away", until=4102444800.0))
         ask(gateway_home, deadline_seconds=0.05)
@@ -217,7 +217,7 @@ def of_type(type: str) -> Event:
     return Event(type=type, agent_id=AgentId(AGENT), ts=1.0)
 
 
-def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> None:
+def test_ends_and_messages_are_delivered_to_subscribed_channels(tmp_path: Path) -> None:
     with Hook() as ends, Hook() as texts:
         channels = {
             "ends": webhook(ends, notices=["finished"], shape="slack"),
@@ -244,7 +244,7 @@ def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> No
         assert (len(ends.posts), len(texts.posts)) == (1, 2)
 
 
-def test_a_mail_comes_with_the_link_once_its_server_takes_it(tmp_path: Path) -> None:
+def test_mail_with_the_link_is_sent_once_its_server_accepts_it(tmp_path: Path) -> None:
     with MailServer(busy=1) as server:
         mail = {
             "kind": "email",
@@ -261,7 +261,7 @@ def test_a_mail_comes_with_the_link_once_its_server_takes_it(tmp_path: Path) -> 
         assert (server.attempts, letter["message-id"][:5]) == (2, "<dlv_")
 
 
-def test_a_channel_is_tested_on_request_and_one_whose_variable_is_not_set_says_so(
+def test_channel_is_tested_on_request_and_a_missing_variable_is_named(
     tmp_path: Path,
 ) -> None:
     with Hook(200, 503) as hook:

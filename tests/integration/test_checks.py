@@ -27,7 +27,7 @@ def checked(entity: EntityTools, *checks: str, folder: str = "call-1") -> tuple[
     )
 
 
-def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None:
+def test_all_checks_run_and_each_outcome_is_reported(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     (entity.node.scratch / "a.txt").write_text("a")
     results = checked(entity, "cat a.txt", "echo wrong; exit 3", "env")
@@ -42,7 +42,7 @@ def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None
     assert why_not(results[:1]) == ""
 
 
-def test_a_check_has_its_time(tmp_path: Path) -> None:
+def test_check_has_its_timeout(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     entity.limited("shell", check_seconds=0.2)
     assert "[it ran out of time]" in why_not(checked(entity, "sleep 86400"))
@@ -67,7 +67,7 @@ def test_a_check_is_refused_where_a_sandbox_is_required_and_missing(
         checked(entity, "true")
 
 
-def test_hashes_are_those_of_sha256sum(tmp_path: Path) -> None:
+def test_artifact_hashes_equal_those_of_sha256sum(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "two").write_text("2")
     (tmp_path / "a").write_text("1")

@@ -52,20 +52,20 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FinishedAgent
         assert not server.problems
 
 
-def test_the_run_left_the_supervisor_and_the_coordinator_alone(finished: FinishedAgentHome) -> None:
+def test_run_does_not_stop_the_supervisor_or_the_coordinator(finished: FinishedAgentHome) -> None:
     rows = {row["address"]: row for row in finished.commands.json("ps")}
     assert {"supervisor", "router", "recorder", "broker", "human"} <= set(rows)
     assert rows[f"{finished.agent}/coordinator"]["pid"]
     assert rows[f"{finished.agent}/coordinator"]["tokens"] > 0
 
 
-def test_agents_and_show(finished: FinishedAgentHome) -> None:
+def test_agents_are_listed_and_shown(finished: FinishedAgentHome) -> None:
     [row] = finished.commands.json("agents")
     assert (row["id"], row["name"], row["status"]) == (finished.agent, "summer", "completed")
     assert finished.commands.json("show", "summer")["result"] == "# Report\nfour\n"
 
 
-def test_board_workers_messages_and_files(finished: FinishedAgentHome) -> None:
+def test_board_workers_messages_and_files_are_shown(finished: FinishedAgentHome) -> None:
     commands = finished.commands
     [node] = commands.json("board", "summer")
     assert (node["name"], node["status"], node["summary"]) == ("sums", "completed", "2 + 2 = 4")
@@ -82,7 +82,7 @@ def test_board_workers_messages_and_files(finished: FinishedAgentHome) -> None:
     assert outside.stdout == ""
 
 
-def test_events_from_the_log_and_as_they_come(finished: FinishedAgentHome) -> None:
+def test_events_are_listed_and_followed(finished: FinishedAgentHome) -> None:
     commands = finished.commands
     found = commands.json("events", "summer")
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
@@ -92,7 +92,7 @@ def test_events_from_the_log_and_as_they_come(finished: FinishedAgentHome) -> No
     assert "ada: completed sums: 2 + 2 = 4" in commands.here("events", "summer").stdout
 
 
-def test_models_and_doctor(finished: FinishedAgentHome) -> None:
+def test_models_and_doctor_report_the_home(finished: FinishedAgentHome) -> None:
     rows = {row["name"]: row for row in finished.commands.json("models")}
     assert rows["anthropic"]["usable"] is True
     told = finished.commands.json("doctor")
@@ -100,14 +100,14 @@ def test_models_and_doctor(finished: FinishedAgentHome) -> None:
     assert (check["status"], "its API is" in check["detail"]) == ("ok", True)
 
 
-def test_a_console_says_a_line_and_shows_the_answer(finished: FinishedAgentHome) -> None:
+def test_console_sends_a_line_and_shows_the_answer(finished: FinishedAgentHome) -> None:
     done = finished.commands.run("console", "summer", stdin="How are you?\n")
     assert done.returncode == 0, done.stderr
     assert "→ coordinator" in done.stdout
     assert done.stdout.rstrip().endswith("coordinator: All is well, human.")
 
 
-def test_a_console_can_look_and_leave_and_leaves_nothing_behind(
+def test_console_shows_the_board_and_leaves_no_entity_behind(
     finished: FinishedAgentHome,
 ) -> None:
     done = finished.commands.run("console", stdin="/board\n@nobody hi\n/quit\n")
@@ -118,7 +118,7 @@ def test_a_console_can_look_and_leave_and_leaves_nothing_behind(
     assert "ready" not in states
 
 
-def test_a_killed_broker_is_back_under_a_new_number(finished: FinishedAgentHome) -> None:
+def test_killed_broker_is_restarted_with_a_new_pid(finished: FinishedAgentHome) -> None:
     commands = finished.commands
 
     def broker() -> dict[str, Any]:
@@ -131,7 +131,7 @@ def test_a_killed_broker_is_back_under_a_new_number(finished: FinishedAgentHome)
     assert after["incarnation"] > before["incarnation"]
 
 
-def test_detach_starts_and_leaves(finished: FinishedAgentHome) -> None:
+def test_detach_starts_the_agent_and_exits(finished: FinishedAgentHome) -> None:
     done = finished.commands.here("run", "Find another sum", "--detach", "--json")
     assert done.returncode == 0, done.stderr
     agent = json.loads(done.stdout)["agent"]

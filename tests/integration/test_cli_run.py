@@ -52,7 +52,9 @@ def team() -> Script:
     )
 
 
-def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_path: Path) -> None:
+def test_folder_is_surveyed_without_a_key_and_no_process_remains(
+    home: Path, tmp_path: Path
+) -> None:
     home.mkdir()
     (home / "agiraph.yaml").write_text("models: {default: script/survey}\n")
     folder = tmp_path / "my folder"
@@ -71,7 +73,7 @@ def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_pa
     await_nothing_left(home)
 
 
-def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_told(home: Path) -> None:
+def test_run_without_a_model_creates_nothing_and_names_the_alternatives(home: Path) -> None:
     commands = Commands(home)
     done = commands.here("run", "Write a poem")
     assert (done.returncode, done.stdout) == (2, "")
@@ -84,7 +86,7 @@ def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_told(hom
     assert not home.exists()
 
 
-def test_a_running_supervisor_refuses_what_has_no_model_or_no_folder_to_survey(home: Path) -> None:
+def test_running_supervisor_refuses_a_goal_without_model_or_folder(home: Path) -> None:
     commands = Commands(home)
     home.mkdir()
     with commands.supervisor():
@@ -151,7 +153,7 @@ def test_an_interrupt_stops_everything_and_is_exit_130(
     assert json.loads(next(home.glob("agents/*/agent.json")).read_text())["status"] != "completed"
 
 
-def test_a_killed_command_takes_its_supervisor_with_it(home: Path, held: FakeModelServer) -> None:
+def test_killed_command_ends_its_supervisor(home: Path, held: FakeModelServer) -> None:
     with Commands(home, held.env("openai")).running("run", "Wait", "--model", "openai/fake"):
         held.wait_for(lambda _seen: True)
         assert len(processes_of(home)) > 3
@@ -168,7 +170,7 @@ def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_home_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_unwritable_home_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     done = Commands(tmp_path / "home").run("run", "Survey", "--model", "script/survey")
     assert done.returncode == 1

@@ -49,7 +49,7 @@ def test_a_descriptor_that_is_closed_is_the_null_device(
 
 
 @pytest.mark.parametrize("some", [(2,), (0, 1, 2)])
-def test_a_command_without_them_does_its_work(some: tuple[int, ...], tmp_path: Path) -> None:
+def test_command_works_without_standard_descriptors(some: tuple[int, ...], tmp_path: Path) -> None:
     words = ("-P", "-m", "agiraph", "doctor", "--json", "--home", str(tmp_path))
     command = without(some, sys.executable, *words)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -59,7 +59,7 @@ def test_a_command_without_them_does_its_work(some: tuple[int, ...], tmp_path: P
     assert done.stderr == b""
 
 
-def test_a_supervisor_without_stderr_serves_a_home_whose_path_and_tmpdir_are_too_long(
+def test_supervisor_without_stderr_works_in_a_home_with_a_too_long_path(
     tmp_path: Path,
 ) -> None:
     home, temporary = tmp_path / ("h" * 110), tmp_path / ("t" * 110)

@@ -52,7 +52,7 @@ def test_the_outcome_of_a_command_that_ended_is_known(tmp_path: Path) -> None:
     assert recovered(folder) == CommandResult("out\n", 3), "asked again, it says the same"
 
 
-def test_a_command_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
+def test_recovery_waits_for_a_command_that_is_about_to_end(tmp_path: Path) -> None:
     folder = tmp_path / "5.0"
     os.mkfifo(tmp_path / "gate")
     command = "touch begun; echo one; read x < gate; echo two"
@@ -71,7 +71,7 @@ def test_a_command_that_does_not_end_is_killed_and_its_outcome_unknown(tmp_path:
     assert not (tmp_path / "done").exists()
 
 
-def test_a_command_whose_entity_died_before_it_began_never_begins(tmp_path: Path) -> None:
+def test_command_of_an_entity_that_died_before_its_start_never_runs(tmp_path: Path) -> None:
     folder = tmp_path / "5.0"
     read_fd, write_fd = os.pipe()
     os.close(write_fd)
@@ -90,12 +90,12 @@ def test_a_runner_is_never_taken_for_another_process_of_its_number(tmp_path: Pat
 
 
 @pytest.mark.parametrize("torn", ["", '{"exit_code":', "\n", '{"exit_code":0}\n'])
-def test_an_outcome_that_cannot_be_read_is_no_outcome(tmp_path: Path, torn: str) -> None:
+def test_unreadable_outcome_is_ignored(tmp_path: Path, torn: str) -> None:
     (tmp_path / runner.OUTCOME).write_text(torn)
     assert read_outcome(tmp_path) is None
 
 
-def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path: Path) -> None:
+def test_command_that_kills_its_runner_is_answered_and_leaves_no_process(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     entity.environment = {"PATH": os.environ["PATH"]}
     entity.limited("sandbox", mode="none")
@@ -106,7 +106,7 @@ def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path
     until(lambda: not psutil.pid_exists(pid), "the command is gone")
 
 
-async def test_the_toolbox_recovers_and_forgets(tmp_path: Path) -> None:
+async def test_toolbox_recovers_an_outcome_and_forgets_it(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     entity.environment = {"PATH": os.environ["PATH"]}
     call = ToolCall(id="call-1", name="bash", arguments={"command": "echo 1; exit 2"})

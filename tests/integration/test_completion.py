@@ -97,12 +97,12 @@ def test_commands_options_and_names_are_completed(
     "line",
     ["agiraph bord ", "agiraph --home /nowhere show ", "agiraph board x "],
 )
-def test_where_nothing_can_be_known_nothing_is_said(complete: Complete, line: str) -> None:
+def test_completion_without_candidates_prints_nothing(complete: Complete, line: str) -> None:
     assert complete(line) == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_that_of_the_shell(shell: str, home: Path) -> None:
+def test_completion_script_is_for_the_requested_shell(shell: str, home: Path) -> None:
     script = bash(f"agiraph completion {shell}", home).stdout
     assert f"_AGIRAPH_COMPLETE={shell}_complete" in script
 

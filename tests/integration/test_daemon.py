@@ -33,7 +33,7 @@ def holder(home: Path) -> int:
     return int((home / "system" / "lock").read_text())
 
 
-def test_a_daemon_returns_when_it_is_ready_and_a_hangup_stops_it_in_order(home: Path) -> None:
+def test_daemon_returns_when_ready_and_stops_in_order_on_a_hangup(home: Path) -> None:
     begun = Commands(home).program("_supervisor", "--daemon")
     assert (begun.returncode, begun.stderr) == (0, "")
     log = home / "system" / "logs" / "supervisor.log"

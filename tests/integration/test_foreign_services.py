@@ -138,7 +138,7 @@ async def test_an_answer_of_blank_lines_without_end_is_refused(kind: str, tmp_pa
 
 
 @every_reader
-async def test_a_service_that_drips_its_answer_is_given_up(
+async def test_slow_service_fails_at_its_timeout(
     read: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import mcp  # noqa: F401 (takes longer than the limit)
@@ -158,7 +158,7 @@ async def test_a_service_that_drips_its_answer_is_given_up(
             await read(service.url, tmp_path)
 
 
-async def test_a_page_is_read_to_its_limit_however_it_is_packed() -> None:
+async def test_compressed_page_is_read_up_to_its_limit() -> None:
     values: dict[str, Any] = {"allow_private": True, "max_bytes": 1000}
     config = load_config().web.model_copy(update=values)
     fetcher = PageFetcher(config)

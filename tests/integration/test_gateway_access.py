@@ -133,7 +133,7 @@ def test_no_page_of_another_origin_reads_anything_with_a_browsers_cookie(
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin", "none"])
-def test_a_token_counts_whatever_page_sends_it(
+def test_token_is_accepted_regardless_of_the_sending_page(
     url: str, token: str, browser: str, site: str
 ) -> None:
     """A browser adds a cookie by itself, but no token: a page that has one was given it."""
@@ -150,7 +150,7 @@ def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
     assert ("POST", "/entities/x/x") in ROUTES
 
 
-def test_below_answer_no_token_is_asked_for_and_the_audit_keeps_no_link(
+def test_answer_links_need_no_token_and_are_not_in_the_audit(
     gateway_home: GatewayHome, url: str
 ) -> None:
     assert call(url, "POST", "/answer/signed-secret").status_code == 404
@@ -162,7 +162,7 @@ def test_below_answer_no_token_is_asked_for_and_the_audit_keeps_no_link(
     assert "signed-secret" not in text
 
 
-def test_a_token_in_the_url_is_refused_with_what_to_do(url: str, token: str) -> None:
+def test_token_in_the_url_is_refused_with_advice(url: str, token: str) -> None:
     for query in (f"token={token}", "access_token=x", f"x=1&anything={token}", "TOKEN="):
         for headers in ({}, bearer(token)):
             answer = call(url, path=f"/health?{query}", headers=headers)
@@ -173,7 +173,7 @@ def test_a_token_in_the_url_is_refused_with_what_to_do(url: str, token: str) -> 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "LOCALHOST:80", "[::1]:9"])
-def test_the_loopback_names_are_ours(url: str, token: str, host: str) -> None:
+def test_loopback_host_names_are_accepted(url: str, token: str, host: str) -> None:
     assert call(url, headers=bearer(token, Host=host)).status_code == 200
 
 
@@ -186,7 +186,7 @@ def test_a_foreign_origin_is_refused_even_with_the_token(url: str, token: str, o
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_our_own_origin_is_welcome_and_no_answer_invites_others(url: str, token: str) -> None:
+def test_own_origin_is_accepted_and_no_response_allows_others(url: str, token: str) -> None:
     answer = call(url, headers=bearer(token, Origin=url))
     assert answer.status_code == 200
     assert not [name for name in answer.headers if name.startswith("access-control")]
@@ -231,7 +231,7 @@ def test_a_websocket_is_refused_before_its_handshake(
     assert refused.value.response.status_code == status
 
 
-def test_a_websocket_opens_with_a_cookie_from_our_own_page(url: str, browser: str) -> None:
+def test_websocket_opens_with_a_cookie_of_the_own_page(url: str, browser: str) -> None:
     with connect(
         f"ws{url[4:]}/agents/{AGENT}/events",
         additional_headers={"Cookie": browser, "Origin": url},

@@ -30,7 +30,7 @@ def told(found: tuple[FieldProblemView, ...]) -> dict[str, str]:
     return {one.field: one.detail for one in found}
 
 
-def test_each_field_says_what_is_wrong_and_nothing_is_created(
+def test_each_invalid_field_is_named_and_nothing_is_created(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -118,7 +118,7 @@ def test_creating_an_agent_is_refused_with_the_first_problem_of_its_check(
     assert error.detail == problem.detail
 
 
-def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
+def test_valid_request_returns_its_resolved_values_and_warnings(
     gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"
@@ -155,14 +155,14 @@ def test_dollars_without_a_price_are_refused_as_the_run_would_be(
     assert (created.status, created.detail) == (422, refusal.reason)
 
 
-def test_a_broker_that_is_away_is_no_problem_of_a_field(
+def test_unavailable_broker_is_not_the_problem_of_a_field(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
     assert refused(client.check_agent, CheckAgentRequest(goal="x")).status == 504
 
 
-def test_the_external_agents_are_listed_with_whether_they_are_installed(client: Client) -> None:
+def test_external_agents_are_listed_with_their_installation(client: Client) -> None:
     found = {one.name: one for one in client.external_agents()}
     assert {"claude-code", "codex"} <= found.keys()
     assert all(one.installed == (one.program is not None) for one in found.values())

@@ -66,7 +66,7 @@ def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> N
         (CreateAgentRequest(goal="x", name="survey"), 409, "taken"),
     ],
 )
-def test_what_cannot_be_created_is_said(
+def test_invalid_agent_is_refused_with_the_reason(
     gateway_home: GatewayHome, client: Client, request_: CreateAgentRequest, status: int, said: str
 ) -> None:
     gateway_home.add_agent()
@@ -76,7 +76,7 @@ def test_what_cannot_be_created_is_said(
     assert len(client.agents()) == 1
 
 
-def test_a_home_or_a_private_folder_of_it_is_no_input(
+def test_home_and_its_private_folders_are_refused_as_input(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = gateway_home.line.home.path
@@ -87,7 +87,7 @@ def test_a_home_or_a_private_folder_of_it_is_no_input(
     assert client.agents() == []
 
 
-def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_said(
+def test_agent_without_a_model_is_refused_with_the_alternatives(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.line.answers[ListModels] = lambda body: ModelCatalog(
@@ -121,7 +121,7 @@ def test_an_empty_goal_and_an_unknown_field_are_refused(
         assert isinstance(answer.json()["detail"], str)
 
 
-def test_an_unknown_agent_is_answered_with_the_known_ones(
+def test_unknown_agent_is_refused_with_the_known_ones(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -130,7 +130,7 @@ def test_an_unknown_agent_is_answered_with_the_known_ones(
     assert "survey" in error.detail
 
 
-def test_two_agents_of_one_name_must_be_told_apart_by_id(
+def test_agents_of_one_name_are_ambiguous_and_found_by_id(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent("a-1", "twin")
@@ -154,7 +154,7 @@ def test_an_agent_with_a_damaged_record_hides_itself_alone(
     assert client.entities()
 
 
-def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(
+def test_agent_with_a_stopped_coordinator_is_shown_as_stopped(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -164,9 +164,7 @@ def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(
     assert "agent.stopped" in [event.type for event in gateway_home.line.events()]
 
 
-def test_agents_can_be_listed_while_the_supervisor_is_away(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_agents_are_listed_without_a_supervisor(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     gateway_home.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
     assert client.agents()[0].status == "working"
@@ -197,7 +195,7 @@ def test_a_request_to_an_entity_that_was_given_up_says_why(
     assert (error.status, error.detail) == (409, f"{COORDINATOR} does not run: {cause}")
 
 
-def test_stop_begins_with_the_coordinator_and_resume_starts_it_to_start_the_others(
+def test_coordinator_is_stopped_first_and_restarted_to_resume_the_team(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -232,7 +230,7 @@ def test_pause_and_resume_reach_coordinator_and_workers(
         assert [type(body) for body in gateway_home.line.sent_to(address)] == [Pause, Resume]
 
 
-def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
+def test_ended_run_is_paused_only_while_it_is_busy(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent(status="completed")
@@ -253,9 +251,7 @@ def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
     assert [type(body) for body in gateway_home.line.sent_to(COORDINATOR)] == [Pause]
 
 
-def test_a_single_step_is_for_those_that_are_paused(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_single_step_requires_a_paused_entity(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     error = refused(client.act, "survey", "step")
@@ -340,7 +336,7 @@ def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
     assert again.run == begun.run
 
 
-def test_a_further_goal_is_refused_with_the_coordinators_words(
+def test_refused_goal_has_the_reason_of_the_coordinator(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     agent = gateway_home.add_agent()

@@ -10,9 +10,7 @@ from agiraph.messages.child import StartChild
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused
 
 
-def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_archived_agent_is_restored_and_resumed(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     gateway_home.log_events("agent.created")
     client.archive("survey")
@@ -32,7 +30,7 @@ def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
         assert event.seq == 1
 
 
-def test_only_the_archive_is_deleted_from_and_all_of_it_goes(
+def test_only_archived_agents_are_deleted_with_all_files(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = gateway_home.home.agent(gateway_home.add_agent().id)
@@ -52,7 +50,7 @@ def test_only_the_archive_is_deleted_from_and_all_of_it_goes(
     assert outside.read_text() == "mine"
 
 
-def test_what_a_crash_left_of_a_deletion_goes_at_the_next_start(
+def test_deletion_interrupted_by_a_crash_is_completed_at_the_next_start(
     gateway_home: GatewayHome, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway_home.add_agent()
@@ -65,7 +63,7 @@ def test_what_a_crash_left_of_a_deletion_goes_at_the_next_start(
     assert os.listdir(gateway_home.home.agents / ".archive") == []
 
 
-def test_agents_are_found_by_status_mode_and_words(
+def test_agents_are_filtered_by_status_mode_and_words(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent("shop-1", "shop", created_at=1.0)
@@ -79,7 +77,7 @@ def test_agents_are_found_by_status_mode_and_words(
     assert "'idle', 'working'" in wrong.json()["detail"]
 
 
-def test_an_archive_without_that_agent_says_whom_it_has(
+def test_unknown_archived_agent_is_refused_with_the_archived_ones(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

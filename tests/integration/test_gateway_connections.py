@@ -39,7 +39,7 @@ def answers(raw: Raw, wanted: int) -> list[bytes]:
     return bodies
 
 
-def test_requests_that_come_together_are_answered_in_order(url: str, own: str) -> None:
+def test_pipelined_requests_are_answered_in_order(url: str, own: str) -> None:
     paths = ["/health", f"/agents/{AGENT}", "/questions", "/health"]
     with Raw(url) as raw:
         for path in paths:
@@ -48,7 +48,7 @@ def test_requests_that_come_together_are_answered_in_order(url: str, own: str) -
     assert [told[0]["agents"], told[1]["id"], told[2]] == [1, AGENT, []]
 
 
-def test_a_head_may_come_in_pieces_behind_a_body(url: str, own: str) -> None:
+def test_request_head_may_be_split_and_follow_a_body(url: str, own: str) -> None:
     body = b'{"message": "hello"}'
     length = f"Content-Length: {len(body)}"
     with Raw(url) as raw:
@@ -61,7 +61,7 @@ def test_a_head_may_come_in_pieces_behind_a_body(url: str, own: str) -> None:
     assert [status[9:12] for status in re.findall(rb"HTTP/1.1 \d+", seen)] == [b"422", b"200"]
 
 
-def test_what_comes_as_a_trailer_is_no_header(url: str, own: str) -> None:
+def test_trailer_is_not_used_as_a_header(url: str, own: str) -> None:
     with Raw(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/send HTTP/1.1",

@@ -65,7 +65,7 @@ def test_a_wrong_cursor_is_refused(client: Client, query: str) -> None:
     assert client._http.get(f"/agents/{AGENT}/events?{query}").status_code == 422
 
 
-def test_a_follower_gets_the_log_then_what_is_appended(
+def test_follower_gets_the_log_and_then_new_events(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.log_events("a", "b", "c")
@@ -126,7 +126,7 @@ def test_events_are_narrowed_by_type_entity_and_node(
         assert take(follower, 1) == [6]
 
 
-def test_an_unknown_type_or_node_is_refused_with_the_possible_ones(
+def test_unknown_type_or_node_is_refused_with_the_possible_ones(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -141,7 +141,7 @@ def test_an_unknown_type_or_node_is_refused_with_the_possible_ones(
     assert "unknown event type 'x'" in refused.value.detail
 
 
-def test_a_lost_bell_loses_no_event(gateway_home: GatewayHome, client: Client) -> None:
+def test_lost_notification_loses_no_event(gateway_home: GatewayHome, client: Client) -> None:
     with client.follow_events(AGENT) as follower:
         assert follower.next(within_seconds=0) is None
         gateway_home.log_events("a", "b")
@@ -191,7 +191,7 @@ def test_an_unknown_agent_cannot_be_followed(client: Client) -> None:
     assert "survey" in refused.value.detail
 
 
-def test_a_follower_lives_through_a_restart_of_the_gateway(tmp_path: Path) -> None:
+def test_follower_continues_after_a_restart_of_the_gateway(tmp_path: Path) -> None:
     with running_gateway(tmp_path) as gateway_home:
         gateway_home.add_agent()
         gateway_home.log_events("a", "b")
@@ -203,7 +203,7 @@ def test_a_follower_lives_through_a_restart_of_the_gateway(tmp_path: Path) -> No
         follower.close()
 
 
-def test_a_gateway_that_stays_away_is_told() -> None:
+def test_unreachable_gateway_is_reported() -> None:
     with socket.socket() as reserved:  # no other gateway gets this port meanwhile
         reserved.bind(("127.0.0.1", 0))
         door = f"http://127.0.0.1:{reserved.getsockname()[1]}", "token"
@@ -212,7 +212,7 @@ def test_a_gateway_that_stays_away_is_told() -> None:
             follower.next()
 
 
-def test_followers_of_an_archived_agent_are_let_go(
+def test_followers_of_an_archived_agent_are_disconnected(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.log_events("a")
@@ -225,7 +225,9 @@ def test_followers_of_an_archived_agent_are_let_go(
     assert "archived" in closed.value.rcvd.reason
 
 
-def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path: Path) -> None:
+def test_stopping_gateway_notifies_followers_and_does_not_wait_for_idle_ones(
+    tmp_path: Path,
+) -> None:
     with running_gateway(tmp_path) as gateway_home:
         gateway_home.add_agent()
         gateway_home.log_events("a")
@@ -245,7 +247,7 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
     idle.close()
 
 
-def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
+def test_slow_follower_is_disconnected_with_its_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feeds, "STALL_SECONDS", 0.2)
@@ -289,7 +291,7 @@ def raw(gateway_home: GatewayHome) -> ClientConnection:
     )
 
 
-def test_follower_does_not_believe_another_program_at_the_port_of_its_gateway(
+def test_follower_ignores_another_program_at_the_port_of_its_gateway(
     gateway_home: GatewayHome,
 ) -> None:
     known = gateway_home.client().url, "the token of another home"

@@ -46,7 +46,7 @@ def test_a_nodes_folder_is_read_part_by_part(gateway_home: GatewayHome, client: 
     assert client.node_refs(AGENT, "tables") == []
 
 
-def test_there_is_no_way_out_of_a_nodes_folder(gateway_home: GatewayHome, client: Client) -> None:
+def test_path_cannot_leave_the_folder_of_a_node(gateway_home: GatewayHome, client: Client) -> None:
     home = node_home(gateway_home, client)
     (home.published / "link").symlink_to("/etc/passwd")
     for path in ("..%2f..%2f..%2fagent.json", "%2e%2e/_spec.md", "link"):
@@ -57,7 +57,7 @@ def test_there_is_no_way_out_of_a_nodes_folder(gateway_home: GatewayHome, client
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_file_comes_as_bytes_by_ranges_and_not_again_unless_it_changed(
+def test_file_is_served_by_ranges_and_not_again_unless_changed(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = node_home(gateway_home, client)
@@ -80,7 +80,7 @@ def test_a_file_comes_as_bytes_by_ranges_and_not_again_unless_it_changed(
     assert refused(client.raw_file, AGENT, path, start=99).status == 416
 
 
-def test_markdown_of_run_and_memory_comes_as_html(
+def test_markdown_of_run_and_memory_is_served_as_html(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = node_home(gateway_home, client)
@@ -97,7 +97,7 @@ def test_markdown_of_run_and_memory_comes_as_html(
     assert refused(client.rendered_memory_file, AGENT, "y.md").status == 404
 
 
-def test_a_folder_is_listed_with_what_is_in_it(gateway_home: GatewayHome, client: Client) -> None:
+def test_folder_is_listed_with_its_contents(gateway_home: GatewayHome, client: Client) -> None:
     home = node_home(gateway_home, client)
     (home.published / "charts").mkdir()
     (home.published / "charts/a.svg").write_text("<svg/>")
@@ -120,7 +120,7 @@ def test_a_folder_is_listed_with_what_is_in_it(gateway_home: GatewayHome, client
     assert len(client.list_files(AGENT, folder).entries) == 3
 
 
-def test_a_folder_comes_as_a_zip_file_without_links(
+def test_folder_is_served_as_a_zip_file_without_links(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = node_home(gateway_home, client)
@@ -136,7 +136,7 @@ def test_a_folder_comes_as_a_zip_file_without_links(
     assert refused(client.zipped_files, AGENT, f"{folder}/none").status == 404
 
 
-def test_the_result_of_a_run_comes_as_a_list_and_as_a_zip_file(
+def test_result_of_a_run_is_listed_and_served_as_a_zip_file(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = node_home(gateway_home, client)
@@ -219,9 +219,7 @@ def test_an_attachment_may_be_larger_than_a_call_but_not_than_its_limit(tmp_path
         assert refused(client.send, AGENT, "x" * 2000).status == 413
 
 
-def test_a_file_that_did_not_come_whole_leaves_nothing(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_incomplete_upload_leaves_no_file(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     folder = gateway_home.home.agent(AGENT).run(RUN).attachments
     _, token = read_gateway_address(gateway_home.home.path)

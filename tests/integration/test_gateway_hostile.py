@@ -74,7 +74,7 @@ def trickle(raw: Raw) -> None:
 @pytest.mark.parametrize(
     "begun", ["", "G", "GET /", "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "]
 )
-def test_a_head_that_never_comes_whole_is_hung_up_on(
+def test_incomplete_request_head_is_answered_with_408(
     gateway_home: GatewayHome, url: str, begun: str
 ) -> None:
     with Raw(url) as raw:
@@ -84,7 +84,7 @@ def test_a_head_that_never_comes_whole_is_hung_up_on(
         assert raw.status() == 408
 
 
-def test_a_second_head_on_a_connection_must_come_whole_too(url: str, token: str) -> None:
+def test_incomplete_second_head_is_answered_with_408(url: str, token: str) -> None:
     for _ in range(MOST_TRIES):
         with Raw(url) as raw:
             raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}")
@@ -98,7 +98,7 @@ def test_a_second_head_on_a_connection_must_come_whole_too(url: str, token: str)
 
 
 @pytest.mark.parametrize("length", ["Content-Length: 50000", "Transfer-Encoding: chunked"])
-def test_a_body_that_never_comes_whole_is_hung_up_on(url: str, token: str, length: str) -> None:
+def test_incomplete_body_is_answered_with_408(url: str, token: str, length: str) -> None:
     with Raw(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/nudge HTTP/1.1",
@@ -110,14 +110,14 @@ def test_a_body_that_never_comes_whole_is_hung_up_on(url: str, token: str, lengt
 
 
 @pytest.mark.parametrize("token_given", [True, False])
-def test_unread_body_is_not_waited_for(url: str, token: str, token_given: bool) -> None:
+def test_refusal_does_not_wait_for_the_unread_body(url: str, token: str, token_given: bool) -> None:
     with Raw(url) as raw:
         given = f"Authorization: Bearer {token if token_given else 'wrong'}"
         raw.send("POST /agents/nobody/pause HTTP/1.1", given, "Content-Length: 50000")
         assert raw.status() == (404 if token_given else 401)
 
 
-def test_one_that_asks_and_never_reads_is_cut_off(url: str, token: str) -> None:
+def test_client_that_never_reads_is_disconnected(url: str, token: str) -> None:
     with Raw(url, receive_bytes=4096) as raw:
         for _ in range(12):  # a megabyte each: more than the kernel holds for it
             raw.send(
@@ -186,7 +186,7 @@ def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token:
         assert raw.status() == 413
 
 
-def test_a_token_that_calls_too_often_is_told_when_to_come_back(
+def test_token_with_too_many_calls_is_told_when_to_retry(
     gateway_home: GatewayHome, url: str
 ) -> None:
     with gateway_home.client() as client:
@@ -225,7 +225,7 @@ def test_one_follower_too_many_is_refused(gateway_home: GatewayHome, url: str, t
         assert refused.value.response.status_code == 503
 
 
-def test_one_key_does_not_hold_all_calls(gateway_home: GatewayHome, url: str, token: str) -> None:
+def test_one_token_cannot_use_all_calls(gateway_home: GatewayHome, url: str, token: str) -> None:
     path = f"ws{url[4:]}/agents/{AGENT}/events"
     with gateway_home.client() as client, ExitStack() as open_ones:
         made = client.add_token(CreateTokenRequest(name="holder", scope="read"))
@@ -236,7 +236,7 @@ def test_one_key_does_not_hold_all_calls(gateway_home: GatewayHome, url: str, to
         assert client.health().pid
 
 
-def test_one_connection_too_many_is_refused_and_others_go_on(tmp_path: Path) -> None:
+def test_excess_connection_is_refused_and_the_others_work(tmp_path: Path) -> None:
     most = 3
     with running_gateway(tmp_path, connections=most) as gateway_home, ExitStack() as open_ones:
         token = gateway_home.home.system.token.read_text().strip()
@@ -258,7 +258,7 @@ def test_one_connection_too_many_is_refused_and_others_go_on(tmp_path: Path) -> 
         until(lambda: ask(url, token, "/health")[0] == 200, "there is room again")
 
 
-def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
+def test_follower_that_sends_a_large_message_is_disconnected(url: str, token: str) -> None:
     headers = {"Authorization": f"Bearer {token}"}
     with connect(
         f"ws{url[4:]}/agents/{AGENT}/events", additional_headers=headers, proxy=None
@@ -268,7 +268,7 @@ def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
             list(socket)
 
 
-def test_a_follower_that_says_things_all_the_time_is_let_go(
+def test_follower_that_sends_many_messages_is_disconnected(
     gateway_home: GatewayHome, url: str
 ) -> None:
     with gateway_home.client() as client:
@@ -320,7 +320,7 @@ FILE_ROUTES = sorted(
 
 
 @pytest.mark.parametrize("template", FILE_ROUTES)
-def test_no_path_leads_out_of_what_is_served(
+def test_path_cannot_leave_the_served_folders(
     gateway_home: GatewayHome, url: str, token: str, template: str
 ) -> None:
     base = re.sub(r"{agent}", AGENT, template.removesuffix("{path:path}"))
@@ -349,7 +349,7 @@ def test_no_path_leads_out_of_what_is_served(
         "/openapi.json/../secret.md",
     ],
 )
-def test_no_name_leads_out_of_the_home(url: str, token: str, target: str) -> None:
+def test_name_cannot_leave_the_home(url: str, token: str, target: str) -> None:
     status, body = ask(url, token, target)
     assert status in (*range(400, 500), 307)
     assert SECRET.encode() not in body
@@ -380,7 +380,7 @@ def test_a_link_in_a_memory_is_not_searched_through(url: str, token: str) -> Non
         "",
     ],
 )
-def test_a_name_that_was_made_to_point_at_us_is_refused(url: str, token: str, host: str) -> None:
+def test_rebound_host_name_is_refused(url: str, token: str, host: str) -> None:
     for more in ((), ("Upgrade: websocket", "Connection: Upgrade")):
         with Raw(url) as raw:
             raw.send(
@@ -440,7 +440,7 @@ def test_no_line_break_of_a_caller_gets_into_a_head(url: str, token: str) -> Non
         assert not any(line.startswith(b"set-cookie") for line in head.split(b"\r\n"))
 
 
-def test_every_call_is_in_the_audit_whatever_became_of_it(
+def test_every_call_is_audited_regardless_of_its_outcome(
     gateway_home: GatewayHome, url: str, token: str
 ) -> None:
     def ids() -> set[str]:
@@ -480,7 +480,7 @@ def test_every_call_is_in_the_audit_whatever_became_of_it(
         '{"goal": "g", "made_up": [%s]}',
     ],
 )
-def test_a_number_that_cannot_be_stored_is_refused_wherever_it_is(
+def test_number_that_cannot_be_stored_is_refused_at_any_place(
     url: str, token: str, body: str, odd: str
 ) -> None:
     closed = odd + "]" * odd.count("[")

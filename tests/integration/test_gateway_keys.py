@@ -95,7 +95,7 @@ def test_on_every_route_that_changes_something_an_empty_key_is_refused_before_an
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
+def test_token_may_use_exactly_the_routes_of_its_scope(
     client: Client, url: str, scope: Scope
 ) -> None:
     secret = add(client, scope)
@@ -118,7 +118,7 @@ def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
             assert f"'a-{scope}' has '{scope}'" in answer.json()["detail"]
 
 
-def test_the_document_tells_the_scope_of_every_call(client: Client, url: str) -> None:
+def test_openapi_document_has_the_scope_of_every_call(client: Client, url: str) -> None:
     document = call("GET", f"{url}/openapi.json", add(client, "read")).json()
     assert document["security"] == [{"token": []}, {"browser": []}]
     calls = [one for calls in document["paths"].values() for one in calls.values()]
@@ -154,7 +154,7 @@ def test_a_token_answers_in_its_own_name(
     assert answered.answered_by == "a-talk"
 
 
-def test_an_approval_is_given_by_who_may_control(
+def test_approval_requires_the_scope_control(
     gateway_home: GatewayHome, client: Client, url: str
 ) -> None:
     rules = "rules: [{name: all, tool: bash, action: ask}]"
@@ -172,7 +172,7 @@ def test_an_approval_is_given_by_who_may_control(
 # --- tokens ---
 
 
-def test_a_token_counts_at_once_and_so_does_its_end(client: Client, url: str) -> None:
+def test_token_and_its_revocation_take_effect_at_once(client: Client, url: str) -> None:
     secret = add(client, "read")
     assert call("GET", f"{url}/agents", secret).status_code == 200
     client.revoke_token("a-read")
@@ -183,7 +183,7 @@ def test_a_token_counts_at_once_and_so_does_its_end(client: Client, url: str) ->
     assert [token.status for token in client.tokens() if token.name == "a-read"] == ["revoked"]
 
 
-def test_what_a_token_has_open_is_cut_off_when_it_ends(client: Client, url: str) -> None:
+def test_connections_of_an_ended_token_are_closed(client: Client, url: str) -> None:
     for end in (client.revoke_token, client.rotate_token):
         with follow(url, add(client, "read")) as socket:
             socket.recv(timeout=5)
@@ -212,9 +212,7 @@ def test_a_stream_of_events_is_cut_off_when_its_token_ends(client: Client, url: 
     assert call("GET", path, headers=headers).status_code == 401
 
 
-def test_a_token_that_expires_is_refused_and_what_it_has_open_ends(
-    client: Client, url: str
-) -> None:
+def test_expired_token_is_refused_and_its_connections_end(client: Client, url: str) -> None:
     secret = add(client, "read", expires_in_seconds=0.5)
     with follow(url, secret) as socket:
         socket.recv(timeout=5)
@@ -263,7 +261,7 @@ def test_the_secret_is_shown_once(client: Client, url: str) -> None:
         {"name": "x", "colour": "red"},
     ],
 )
-def test_a_token_that_cannot_be_is_refused(
+def test_invalid_token_request_is_refused(
     gateway_home: GatewayHome, url: str, body: dict[str, Any]
 ) -> None:
     own = gateway_home.home.system.token.read_text().strip()
@@ -323,7 +321,7 @@ def test_a_browser_logs_in_once_by_a_link(
     assert cookie["Cookie"].partition("=")[2] not in written
 
 
-def test_a_link_leads_to_the_page_that_it_was_made_for(client: Client, url: str) -> None:
+def test_login_link_leads_to_its_page(client: Client, url: str) -> None:
     page = "/ui/agents/survey-abc123/files/a%20b?as=raw&x=1"
     path, _, code = client.create_login_link(next=page).path.partition("#")
     shown = call("GET", f"{url}{path}").text
@@ -346,7 +344,7 @@ ELSEWHERE = (
 
 
 @pytest.mark.parametrize("page", ELSEWHERE)
-def test_no_link_and_no_form_leads_out_of_the_web_ui(client: Client, url: str, page: str) -> None:
+def test_login_redirect_stays_within_the_web_ui(client: Client, url: str, page: str) -> None:
     with pytest.raises(ValueError, match="must be a path of the web UI"):
         client.create_login_link(next=page)
     assert 'name="next" value="/ui/"' in call("GET", f"{url}/login", params={"next": page}).text
@@ -398,7 +396,7 @@ def test_a_foreign_page_can_do_nothing_with_a_browsers_cookie(client: Client, ur
         assert call("GET", f"{url}/agents", headers=headers).status_code == 200
 
 
-def test_another_homes_cookie_beside_ours_does_no_harm(client: Client, url: str) -> None:
+def test_cookie_of_another_home_is_ignored(client: Client, url: str) -> None:
     cookie = cookie_of(log_in(client)[0])["Cookie"]
     name = cookie.partition("=")[0]
     for headers in ({"Cookie": f"agiraph_00000000=x; {cookie}"}, {"Cookie": f"{name}=x; {cookie}"}):
@@ -435,7 +433,7 @@ def run(gateway_home: GatewayHome, *args: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_commands_of_tokens(gateway_home: GatewayHome, url: str) -> None:
+def test_token_commands_add_list_and_revoke(gateway_home: GatewayHome, url: str) -> None:
     code, secret, said = run(
         gateway_home, "tokens", "add", "ci", "--scope", "talk", "--expires", "1d"
     )
@@ -457,7 +455,7 @@ def test_the_commands_of_tokens(gateway_home: GatewayHome, url: str) -> None:
     assert (code, "at most 40" in said) == (2, True)
 
 
-def test_the_commands_of_logins(gateway_home: GatewayHome, url: str) -> None:
+def test_login_commands_create_links_and_end_sessions(gateway_home: GatewayHome, url: str) -> None:
     code, link, said = run(gateway_home, "login", "--scope", "read", "--for", "1h")
     assert code == 0
     assert link.startswith(f"{url}/login#")

@@ -65,7 +65,7 @@ def remove(database: Path) -> None:
         database.with_name(f"{database.name}{suffix}").unlink(missing_ok=True)
 
 
-def test_what_a_run_taught_is_written_once_with_what_the_person_answered(
+def test_lessons_of_a_run_are_stored_once_with_the_answers_of_the_human(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -89,7 +89,7 @@ def test_what_a_run_taught_is_written_once_with_what_the_person_answered(
     assert refused(lambda: client.knowledge_node(mistake.node.id)).status == 404
 
 
-def test_what_is_remembered_is_found_for_a_goal_and_counts_as_used(
+def test_remembered_note_is_found_for_a_goal_and_counted_as_used(
     gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     what = RememberedSpec(kind="pattern", title="Billing needs a lock", text="Take the lock.")
@@ -111,7 +111,9 @@ def test_what_is_remembered_is_found_for_a_goal_and_counts_as_used(
     assert client.knowledge_node(node.id).node.used == 1
 
 
-def test_a_person_adds_lists_exports_and_forgets(gateway_home: GatewayHome, client: Client) -> None:
+def test_knowledge_is_added_listed_exported_and_removed(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     one = add(client, "Count twice", project="/src/shop", tags=["sums"])
     two = add(client, "Cut once")
     assert one.node.importance > 0.5
@@ -155,7 +157,7 @@ def test_vault_for_obsidian_is_downloaded_as_a_zip_file(
     assert client._http.get("/knowledge/obsidian?kind=nothing").status_code == 422
 
 
-def test_pruning_tells_first_and_keeps_what_it_is_told_to(
+def test_pruning_is_a_dry_run_first_and_keeps_protected_kinds(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     add(client, "Old")
@@ -169,7 +171,7 @@ def test_pruning_tells_first_and_keeps_what_it_is_told_to(
     assert [node.title for node in client.knowledge().nodes] == ["Kept"]
 
 
-def test_a_scan_says_what_it_found_and_a_second_one_what_is_gone(
+def test_scan_reports_found_files_and_a_second_one_removed_files(
     gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     folder = tmp_path / "shop"
@@ -185,7 +187,7 @@ def test_a_scan_says_what_it_found_and_a_second_one_what_is_gone(
     assert refused(lambda: client.scan_project(ScanProjectRequest(path="relative"))).status == 422
 
 
-def test_a_damaged_database_is_told_of_and_one_in_its_place_counts_at_once(
+def test_damaged_database_is_reported_and_a_replacement_used_at_once(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     add(client, "Before")

@@ -58,12 +58,12 @@ def test_a_supervisor_does_not_open_the_api_to_the_network_unasked(
         ({"tls_cert": "/x/cert.pem", "tls_key": "/x/key.pem"}, "cannot be used"),
     ],
 )
-def test_a_gateway_refuses_it_too(tmp_path: Path, http: dict[str, str], said: str) -> None:
+def test_gateway_refuses_insecure_settings(tmp_path: Path, http: dict[str, str], said: str) -> None:
     with pytest.raises(Refused, match=said), running_gateway(tmp_path, **http):
         pass
 
 
-def test_told_in_so_many_words_it_listens_and_says_what_that_means(tmp_path: Path) -> None:
+def test_insecure_gateway_listens_only_if_configured_and_warns(tmp_path: Path) -> None:
     with running_gateway(
         tmp_path, host="0.0.0.0", insecure=True, names=["Atlas.example"]
     ) as gateway_home:
@@ -122,7 +122,7 @@ def test_with_tls_the_homes_own_clients_meet_the_certificate_of_the_settings(
 
 
 @needs_openssl
-def test_with_tls_a_cookie_goes_over_tls_alone(gateway_home: GatewayHome) -> None:
+def test_cookie_of_a_tls_gateway_is_secure(gateway_home: GatewayHome) -> None:
     with gateway_home.client() as client:
         trust = trust_of(client.url, Path(gateway_home.line.config.http.tls_cert))
         assert isinstance(trust, ssl.SSLContext)

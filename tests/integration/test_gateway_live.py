@@ -87,7 +87,7 @@ def text_from(gateway_home: GatewayHome, sender: str, text: str) -> None:
     gateway_home.arrive(arrived(TextMessage(content=text, from_name="coordinator"), sender))
 
 
-def test_one_connection_tells_of_everything_that_changes(
+def test_changes_of_the_home_arrive_on_one_connection(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     text_from(gateway_home, LEAD, "hello")
@@ -159,7 +159,7 @@ def test_returning_follower_sees_missed_changes_by_cursor(tmp_path: Path) -> Non
     assert (before.messages, after.messages) == (0, 1)
 
 
-def test_changes_come_as_server_sent_events_too(gateway_home: GatewayHome) -> None:
+def test_changes_are_sent_as_server_sent_events(gateway_home: GatewayHome) -> None:
     url, token = read_gateway_address(gateway_home.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     with (
@@ -233,7 +233,7 @@ def test_invalid_follower_is_refused_before_the_handshake(tmp_path: Path) -> Non
         assert "http.followers" in str(refused.value.response.body)
 
 
-def test_a_follower_of_changes_that_takes_nothing_is_let_go(
+def test_slow_follower_of_changes_is_disconnected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feeds, "STALL_SECONDS", 0.2)
@@ -311,7 +311,7 @@ def test_the_async_client_follows_text_through_a_restart(tmp_path: Path) -> None
             runner.run(client.close())
 
 
-def test_a_console_on_another_machine_shows_text_as_it_streams(gateway_home: GatewayHome) -> None:
+def test_remote_console_shows_streamed_text(gateway_home: GatewayHome) -> None:
     url, token = read_gateway_address(gateway_home.home.path)
 
     async def shown(state: ConsoleState) -> str:
@@ -374,9 +374,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     assert {one.tokens for one in client.overview()} == {None}
 
 
-def test_a_run_is_shown_as_time_lines_while_it_goes_on(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_timeline_of_a_running_run_is_served(gateway_home: GatewayHome, client: Client) -> None:
     [ada] = gateway_home.add_team("Ada")
     assert client.timeline("survey").spans == ()
     path = gateway_home.home.agent(AGENT).events

@@ -40,7 +40,7 @@ def test_names_are_resolved_and_the_model_is_checked_before(
     ]
 
 
-def test_what_cannot_be_is_refused_before_anybody_is_asked(
+def test_invalid_order_is_refused_before_the_coordinator_is_asked(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     for named, status, said in (
@@ -67,6 +67,6 @@ def test_a_refusal_of_the_board_is_the_answer(gateway_home: GatewayHome, client:
     assert refused(client.assign_node, AGENT, "tables").status == 422
 
 
-def test_an_attempt_that_was_not_kept_is_named_with_those_that_were(client: Client) -> None:
+def test_missing_attempt_is_refused_with_the_kept_ones(client: Client) -> None:
     error = refused(client.node_files, AGENT, "tables", "published", attempt=7)
     assert (error.status, error.detail) == (404, "nothing of attempt 7 was kept (there is: none)")

@@ -60,7 +60,7 @@ def cut_off(gateway_home: GatewayHome, path: str, json: Any) -> GatewayHome:
     return again
 
 
-def test_an_agent_is_created_once_and_told_twice(gateway_home: GatewayHome) -> None:
+def test_repeated_creation_returns_the_first_agent(gateway_home: GatewayHome) -> None:
     first = call(gateway_home, "/agents", CREATE)
     assert first.status_code == 201
     again = call(gateway_home, "/agents", CREATE)

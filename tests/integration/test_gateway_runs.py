@@ -88,7 +88,7 @@ def test_runs_are_found_by_words_of_name_goal_result_and_reason(client: Client) 
 
 
 @pytest.mark.usefixtures("three_runs")
-def test_runs_come_in_the_order_that_is_asked_for(client: Client) -> None:
+def test_runs_are_sorted_by_the_requested_order(client: Client) -> None:
     assert ids(client, order="oldest") == RUNS
     assert ids(client, order="costliest")[0] == RUNS[0]
     assert ids(client, order="longest", statuses=("failed", "completed")) == [RUNS[1], RUNS[0]]
@@ -97,7 +97,9 @@ def test_runs_come_in_the_order_that_is_asked_for(client: Client) -> None:
     assert (len(page.runs), page.total) == (1, 3)
 
 
-def test_a_run_that_goes_on_is_shown_as_it_is_now(three_runs: GatewayHome, client: Client) -> None:
+def test_running_run_is_shown_with_its_current_status(
+    three_runs: GatewayHome, client: Client
+) -> None:
     assert client.find_runs("prices").runs[0].status == "running"
     store = BoardStore(journal_of(three_runs, OTHER, RUNS[2]))
     try:
@@ -107,7 +109,7 @@ def test_a_run_that_goes_on_is_shown_as_it_is_now(three_runs: GatewayHome, clien
     assert client.find_runs("prices").runs[0].status == "completed"
 
 
-def test_a_run_with_a_damaged_board_leaves_the_others(
+def test_run_with_a_damaged_board_does_not_hide_the_others(
     three_runs: GatewayHome, client: Client
 ) -> None:
     journal = journal_of(three_runs, OTHER, RUNS[2])

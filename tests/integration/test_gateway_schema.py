@@ -88,7 +88,7 @@ class Caller:
         answers_as_rendered()
 
 
-def test_every_answer_is_one_that_the_document_tells_of(gateway_home: GatewayHome) -> None:
+def test_every_response_matches_the_openapi_document(gateway_home: GatewayHome) -> None:
     caller = Caller(gateway_home)
     operations = caller.operations()
     assert len(operations) > LEAST_OPERATIONS

@@ -57,7 +57,7 @@ def take(lines: Iterator[str], count: int) -> list[dict[str, str]]:
     return found
 
 
-def test_the_log_comes_first_then_what_is_appended(gateway_home: GatewayHome) -> None:
+def test_stream_sends_the_log_and_then_new_events(gateway_home: GatewayHome) -> None:
     gateway_home.add_agent()
     gateway_home.log_events("node.created", "node.started")
     with stream(gateway_home) as lines:
@@ -122,7 +122,7 @@ async def test_the_async_client_follows_through_a_restart_and_ends_with_the_agen
     assert seen == [1, 2]
 
 
-async def test_the_async_client_says_who_is_unknown(url: str, token: str) -> None:
+async def test_async_client_refuses_an_unknown_agent(url: str, token: str) -> None:
     async with AsyncClient(url, token) as client:
         with pytest.raises(ApiError) as error:
             await anext(client.follow_events("nobody"))

@@ -100,7 +100,7 @@ def test_a_run_is_followed_without_gap_or_repeat_while_gateway_and_recorder_are_
         assert len([e for e in folder_of_messages if e.name.endswith(".md")]) == sent
 
 
-def test_the_gateway_comes_back_at_its_old_address(home: Path) -> None:
+def test_restarted_gateway_keeps_its_address(home: Path) -> None:
     with Client.for_home(home) as client:
         before = client.health()
         kill(client, "human")
@@ -113,9 +113,7 @@ def test_the_gateway_comes_back_at_its_old_address(home: Path) -> None:
 
 
 @pytest.mark.parametrize("act", ["restart", "kill"])
-def test_the_gateway_that_is_to_end_itself_is_followed_by_one_that_answers(
-    home: Path, act: str
-) -> None:
+def test_gateway_ordered_to_end_itself_is_replaced(home: Path, act: str) -> None:
     commands = Commands(home)
     before = {row["address"]: row for row in commands.json("ps")}["human"]
     [done] = commands.json(act, "human")

@@ -16,7 +16,7 @@ from transport.errors import DeadlineExceeded, Nacked
 COORDINATOR = f"{AGENT}/coordinator"
 
 
-def test_text_goes_to_the_coordinator_unless_another_is_named(
+def test_text_goes_to_the_coordinator_unless_a_receiver_is_named(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -29,7 +29,7 @@ def test_text_goes_to_the_coordinator_unless_another_is_named(
     assert [event.type for event in gateway_home.line.events()] == ["message.sent", "message.sent"]
 
 
-def test_a_star_reaches_everyone_and_stands_once_in_the_conversation(
+def test_broadcast_reaches_everyone_and_is_one_message(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -39,7 +39,7 @@ def test_a_star_reaches_everyone_and_stands_once_in_the_conversation(
     assert [(m.sender, m.to, m.content) for m in messages] == [("human", "*", "wrap up")]
 
 
-def test_an_unknown_receiver_is_told_with_the_known_ones(
+def test_unknown_receiver_is_refused_with_the_known_ones(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -50,9 +50,7 @@ def test_an_unknown_receiver_is_told_with_the_known_ones(
     assert client.conversation("survey").messages == ()
 
 
-def test_a_send_that_the_bus_refuses_is_no_success(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_message_refused_by_the_bus_is_an_error(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     gateway_home.line.refusals[COORDINATOR] = Nacked("unknown_recipient")
     assert refused(client.send, "survey", "hello").status == 409
@@ -101,7 +99,7 @@ def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(
     assert (event.type, event.data["reason"]) == ("agent.failed", "exit 1")
 
 
-def test_a_question_is_answered_once_and_the_answer_goes_back_to_who_asked(
+def test_question_is_answered_once_and_the_answer_is_sent_to_its_asker(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -153,7 +151,7 @@ def test_respond_finds_the_only_open_question_and_asks_which_if_there_are_more(
     assert client.agent("survey").open_questions == 1
 
 
-def test_an_unknown_question_is_answered_with_the_open_ones(
+def test_unknown_question_is_refused_with_the_open_ones(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     ask(gateway_home, "q1")
@@ -177,7 +175,7 @@ def test_answers_survive_the_gateway(tmp_path: Path) -> None:
             assert [m.kind for m in client.conversation(AGENT).messages] == ["question", "answer"]
 
 
-def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(
+def test_transcript_of_an_entity_is_paged_both_ways(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = gateway_home.home.agent(gateway_home.add_agent().id)
@@ -264,7 +262,7 @@ def test_a_text_may_be_called_content_and_has_one_name_at_a_time(
     assert (both.status_code, client.conversation("survey").next) == (422, 1)
 
 
-def test_messages_are_unread_until_the_person_has_read_them(
+def test_messages_are_unread_until_the_human_marks_them(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

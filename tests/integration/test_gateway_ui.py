@@ -41,7 +41,7 @@ def test_the_files_need_no_session_and_are_not_in_the_audit(
     assert len(audited) == 3  # the refused requests
 
 
-def test_the_files_are_given_under_our_own_names_alone(gateway_home: GatewayHome, url: str) -> None:
+def test_ui_files_are_served_only_under_own_host_names(gateway_home: GatewayHome, url: str) -> None:
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
         assert call(url, path="/ui/", headers=headers).status_code == 403
     assert '"path":"/ui/"' in gateway_home.home.human.audit.read_text()
@@ -50,7 +50,7 @@ def test_the_files_are_given_under_our_own_names_alone(gateway_home: GatewayHome
 @pytest.mark.parametrize(
     "path", ["/ui/../../etc/passwd", "/ui/%2e%2e/%2e%2e/etc/passwd", "/ui/assets/..%2f..%2fx"]
 )
-def test_no_path_leads_out_of_the_bundle(url: str, path: str) -> None:
+def test_path_cannot_leave_the_bundle(url: str, path: str) -> None:
     asked = httpx.Request("GET", url, headers={"Host": url.removeprefix("http://")})
     asked.url = asked.url.copy_with(raw_path=path.encode())
     with httpx.Client(trust_env=False, verify=False) as client:

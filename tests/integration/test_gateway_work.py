@@ -95,9 +95,7 @@ def test_files_of_the_run_are_listed_and_read(gateway_home: GatewayHome, client:
 @pytest.mark.parametrize(
     "path", ["../../agent.json", "..%2f..%2fagent.json", "%2e%2e/x", "link", "link/agent.json"]
 )
-def test_there_is_no_way_out_of_the_run(
-    gateway_home: GatewayHome, client: Client, path: str
-) -> None:
+def test_path_cannot_leave_the_run(gateway_home: GatewayHome, client: Client, path: str) -> None:
     gateway_home.add_agent()
     run = gateway_home.home.agent(AGENT).run(RUN).path
     (run / "link").symlink_to(gateway_home.home.agent(AGENT).path)
@@ -123,7 +121,7 @@ def test_the_memory_is_listed_read_and_searched(gateway_home: GatewayHome, clien
         assert error.status == 404, path
 
 
-def test_entities_merge_processes_mailboxes_money_and_what_they_do(
+def test_entities_show_process_mailbox_cost_and_activity(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -155,7 +153,7 @@ def test_an_entity_is_found_by_address_name_or_id(
     assert [row.address for row in acted.entities] == [f"{AGENT}/{worker}"]
 
 
-def test_a_beginning_that_several_entities_have_is_refused_with_them(
+def test_ambiguous_prefix_of_an_entity_is_refused_with_the_matches(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -169,7 +167,9 @@ def test_a_beginning_that_several_entities_have_is_refused_with_them(
     assert [row.address for row in client.act("coord", "kill").entities] == [COORDINATOR]
 
 
-def test_acting_on_an_agent_acts_on_all_of_it(gateway_home: GatewayHome, client: Client) -> None:
+def test_action_on_an_agent_applies_to_its_whole_team(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     gateway_home.add_agent()
     gateway_home.add_team("Alice", "Bob")
     assert len(client.act("survey", "restart").entities) == 3
@@ -186,7 +186,9 @@ def test_entity_without_a_process_is_not_killed(gateway_home: GatewayHome, clien
     assert [row.address for row in client.act("survey", "kill").entities] == [COORDINATOR]
 
 
-def test_what_cannot_be_acted_on_is_said(gateway_home: GatewayHome, client: Client) -> None:
+def test_impossible_action_is_refused_with_the_reason(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     gateway_home.add_agent()
     error = refused(client.act, "nobody", "stop")
     assert (error.status, COORDINATOR in error.detail) == (404, True)
@@ -195,7 +197,9 @@ def test_what_cannot_be_acted_on_is_said(gateway_home: GatewayHome, client: Clie
     assert client._http.post("/entities/survey/explode").status_code == 422
 
 
-def test_models_usage_consoles_and_health(gateway_home: GatewayHome, client: Client) -> None:
+def test_models_usage_consoles_and_health_are_served(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     gateway_home.add_agent()
     assert client.models().default == "script/fake"
     assert client.usage().total.tokens == 15
@@ -246,9 +250,7 @@ def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
         Client.for_home(tmp_path)
 
 
-def test_what_an_entity_does_is_known_from_its_heartbeat_too(
-    gateway_home: GatewayHome, client: Client
-) -> None:
+def test_activity_is_taken_from_heartbeats(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     address = f"{AGENT}/coordinator"
     beat = {"doing": EntityState(state="busy", step="bash: make test", since=42.0)}
@@ -257,7 +259,7 @@ def test_what_an_entity_does_is_known_from_its_heartbeat_too(
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)
 
 
-def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
+def test_service_in_backoff_is_shown_by_ps_top_and_doctor(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_child("broker", "broker", "backing_off")
@@ -347,7 +349,9 @@ def test_budgets_are_shown_and_set_by_their_names(
     assert [(one["key"], one["tokens"]) for one in told] == [(state.key, 9)], "told once"
 
 
-def test_what_is_no_budget_is_refused_in_words(gateway_home: GatewayHome, client: Client) -> None:
+def test_invalid_budget_is_refused_with_the_possible_values(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     gateway_home.add_agent()
     path = "/agents/survey/budgets"
     wrong = [
@@ -369,7 +373,7 @@ def test_what_is_no_budget_is_refused_in_words(gateway_home: GatewayHome, client
     assert (refused(client.set_budget, "survey", usd=5).status) == 422
 
 
-def test_a_person_edits_the_memory_and_the_agent_is_told(
+def test_edit_of_the_memory_by_a_person_is_reported_to_the_agent(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

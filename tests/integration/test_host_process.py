@@ -67,7 +67,7 @@ def process_of(machine: Machine, supervisor: ProbedSupervisor, *, but: int = 0) 
     return until(found, f"{ADA} runs here")
 
 
-def test_a_worker_runs_here_and_its_end_is_told_at_home(
+def test_worker_runs_on_the_host_and_its_end_is_reported_home(
     supervisor: ProbedSupervisor, machine: Machine
 ) -> None:
     assert supervisor.start(ADA, host="north")["type"] == "child.started"
@@ -94,7 +94,7 @@ def test_a_worker_runs_here_and_its_end_is_told_at_home(
     assert all_gone(family)
 
 
-def test_a_lease_that_ends_ends_what_runs_and_nothing_else(
+def test_expired_lease_kills_only_the_processes_of_the_host(
     supervisor: ProbedSupervisor, machine: Machine
 ) -> None:
     process = process_of(machine, supervisor)
@@ -109,7 +109,7 @@ def test_a_lease_that_ends_ends_what_runs_and_nothing_else(
     assert machine.said.count("works for the home") >= 2
 
 
-def test_a_host_process_that_hangs_is_killed_and_leaves_nothing_behind(
+def test_hung_host_process_is_killed_with_its_children(
     supervisor: ProbedSupervisor, machine: Machine
 ) -> None:
     process_of(machine, supervisor)

@@ -77,7 +77,7 @@ def change(supervisor: ProbedSupervisor, name: str, how: str, **more: Any) -> di
     return supervisor.ask("supervisor", "host.change", name=name, how=how, **more)
 
 
-def test_a_worker_is_moved_as_asked_and_who_cannot_be_moved_stays(
+def test_worker_is_moved_on_request_and_an_immovable_one_stays(
     supervisor: ProbedSupervisor, north: Machine, south: Machine
 ) -> None:
     supervisor.start("shop/bea", labels=("big",))

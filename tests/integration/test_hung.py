@@ -32,7 +32,7 @@ def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSuper
         yield supervisor
 
 
-def test_a_frozen_process_is_killed_and_comes_back(supervisor: ProbedSupervisor) -> None:
+def test_frozen_process_is_killed_and_restarted(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/ada", args={"step": "bash"})
     before = supervisor.await_row("shop/ada", state="ready")
     os.kill(before["pid"], signal.SIGSTOP)
@@ -44,7 +44,7 @@ def test_a_frozen_process_is_killed_and_comes_back(supervisor: ProbedSupervisor)
     assert supervisor.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "busy: bash"
 
 
-def test_a_spinning_process_leaves_its_stack_and_is_killed(supervisor: ProbedSupervisor) -> None:
+def test_spinning_process_logs_its_stack_and_is_killed(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/bob", args={"spin": True}, intensity=0)
     until(lambda: "in spin" in supervisor.log("shop/bob"), "its stack is in its log")
     row = supervisor.await_row("shop/bob", state="failed")
@@ -56,7 +56,7 @@ def test_a_spinning_process_leaves_its_stack_and_is_killed(supervisor: ProbedSup
     assert told[0]["why"]["kind"] == "hung"
 
 
-def test_a_suspect_that_turns_again_is_left_alone(supervisor: ProbedSupervisor) -> None:
+def test_recovered_suspect_is_not_killed(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/cleo")
     pid = supervisor.await_row("shop/cleo", state="ready")["pid"]
     os.kill(pid, signal.SIGSTOP)
@@ -66,7 +66,7 @@ def test_a_suspect_that_turns_again_is_left_alone(supervisor: ProbedSupervisor) 
     assert supervisor.row("shop/cleo")["pid"] == pid
 
 
-def test_one_that_waits_for_room_on_the_disk_is_left_alone(supervisor: ProbedSupervisor) -> None:
+def test_process_waiting_for_disk_space_is_not_killed(supervisor: ProbedSupervisor) -> None:
     room = supervisor.home / "room"
     supervisor.start("shop/eli", args={"room": str(room)})
     pid = supervisor.await_row("shop/eli", state="ready")["pid"]

@@ -138,7 +138,7 @@ def test_a_repository_can_be_read_in_the_sandbox(person: Person) -> None:
     assert (person.input / "a").read_text() == "b\n"
 
 
-async def test_the_last_command_of_several_removes_the_stand_in(person: Person) -> None:
+async def test_last_of_several_commands_removes_the_placeholder(person: Person) -> None:
     person.does(f"{PLAIN}; mkfifo gate")
     slow = asyncio.create_task(person.run("echo > begun; read x < gate; evil .", "slow"))
     await asyncio.to_thread(until, (person.input / "begun").exists, "the command has begun")
@@ -151,7 +151,7 @@ async def test_the_last_command_of_several_removes_the_stand_in(person: Person) 
 
 
 @pytest.mark.parametrize("killed", ["runner", "entity", "both"])
-def test_after_kill_9_no_stand_in_is_left(person: Person, killed: str) -> None:
+def test_no_placeholder_remains_after_kill_9(person: Person, killed: str) -> None:
     person.does(PLAIN)
     folder, begun = person.root / "call", person.input / "begun"
     enclosure = person.sandbox.enclose(person.scope)
@@ -176,7 +176,7 @@ def test_after_kill_9_no_stand_in_is_left(person: Person, killed: str) -> None:
         os.close(lifeline)
 
 
-def test_a_left_stand_in_is_removed_after_the_next_command(person: Person) -> None:
+def test_leftover_placeholder_is_removed_after_the_next_command(person: Person) -> None:
     person.does(f"{PLAIN}; mkdir .git")
     person.tries("true")
     assert not (person.input / ".git").exists()
@@ -201,7 +201,7 @@ async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
     assert reported == [("sandbox.autorun", ["sub/.git"])]
 
 
-def test_a_process_left_in_the_background_does_not_outlast_the_stand_in(person: Person) -> None:
+def test_background_process_does_not_outlive_the_placeholder(person: Person) -> None:
     """It tries all the time, in several processes, so that it would hit any moment in between."""
     person.does(PLAIN)
     spin = "(setsid bash -c 'while :; do mkdir -p .git/x; done' &) 2>/dev/null"

@@ -124,7 +124,7 @@ async def test_pods_are_made_listed_and_deleted_and_their_ends_have_a_cause(
         await one.close()
 
 
-async def test_what_is_refused_or_missing_is_named(tmp_path: Path, api: Api) -> None:
+async def test_refused_token_and_missing_configuration_are_named(tmp_path: Path, api: Api) -> None:
     stranger = launcher(tmp_path, api, token="t-2")
     with pytest.raises(LauncherFailed, match="401: Unauthorized"):
         await stranger.instances()

@@ -21,7 +21,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subre
 
 
 @linux_only
-def test_forked_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
+def test_only_forked_agents_continue_under_the_next_supervisor(
     tmp_path: Path,
 ) -> None:
     settle(tmp_path, "fork")
@@ -41,7 +41,7 @@ def test_forked_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
         hangs_and_is_taken_down(supervisor)
 
 
-def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
+def test_only_executed_agents_continue_under_the_next_supervisor(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / ("d" * 100)
@@ -155,7 +155,7 @@ def shell_left_by_a_dead_one(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 @pytest.mark.parametrize("what", ["removed", "cut"])
-def test_a_supervisor_without_its_register_continues_above_what_the_router_knows(
+def test_supervisor_without_its_register_continues_above_the_router_incarnations(
     tmp_path: Path, what: str
 ) -> None:
     register = tmp_path / "system" / "children.journal"

@@ -222,7 +222,7 @@ async def test_an_agent_of_each_format_talks_to_each_service_and_is_metered(
         ("google", GOOGLE, {"safetySettings": []}),
     ],
 )
-async def test_what_only_the_service_understands_is_forwarded(
+async def test_service_specific_parameters_are_forwarded(
     broker_system: BrokerSystem, server: FakeModelServer, service: str, path: str, extra: JsonObject
 ) -> None:
     server.responder = lambda seen: say("fine")
@@ -399,7 +399,7 @@ async def test_the_embedded_model_answers_claude_codes_format(broker_system: Bro
 # --- failures ------------------------------------------------------------------------------------
 
 
-async def test_what_fails_is_tried_again_before_the_agent_hears_of_it(
+async def test_failed_call_is_retried_before_the_agent_sees_it(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     replies = iter([server_error(), rate_limited("0.01"), say("at last")])
@@ -480,7 +480,7 @@ async def test_a_budget_shortens_the_answer_that_is_forwarded(
         ("anthropic", RESPONSES, {"background": True}),
     ],
 )
-async def test_a_request_for_more_than_one_answer_is_refused_before_the_service_sees_it(
+async def test_request_for_several_answers_is_refused_before_the_service_sees_it(
     broker_system: BrokerSystem, server: FakeModelServer, service: str, path: str, more: JsonObject
 ) -> None:
     before = len(server.requests)
@@ -545,7 +545,7 @@ async def heard(ada: Worker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> An
     return body
 
 
-async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
+async def test_limits_of_a_node_apply_to_all_proxies_of_one_attempt(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     server.responder = lambda seen: say("fine")
@@ -741,7 +741,7 @@ async def test_a_model_that_cannot_be_called_opens_no_door(broker_system: Broker
     ada.abort()
 
 
-async def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(
+async def test_repeated_message_opens_the_same_proxy_and_another_one_replaces_it(
     broker_system: BrokerSystem,
 ) -> None:
     async with worker(broker_system) as ada:
@@ -758,7 +758,7 @@ async def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(
         assert new.status_code == 200
 
 
-async def test_closing_the_door_ends_what_is_under_way(
+async def test_closing_the_proxy_ends_running_calls(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     gate, text_gate = threading.Event(), threading.Event()
@@ -800,7 +800,7 @@ async def test_closing_the_door_ends_what_is_under_way(
 # --- deaths --------------------------------------------------------------------------------------
 
 
-async def test_a_killed_broker_comes_back_with_the_same_door(
+async def test_killed_broker_is_restarted_with_the_same_proxy(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     """The last test of this file: it leaves another broker than it found."""

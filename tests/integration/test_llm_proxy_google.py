@@ -76,7 +76,7 @@ async def test_tokens_are_counted_and_models_listed(broker_system: BrokerSystem)
             assert one.json()["name"] == "models/google/fake"
 
 
-async def test_the_token_in_the_query_lets_in_and_goes_no_further(
+async def test_token_in_the_query_is_accepted_and_not_forwarded(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     server.responder = lambda seen: say("fine")
@@ -93,7 +93,9 @@ async def test_the_token_in_the_query_lets_in_and_goes_no_further(
     ]
 
 
-async def test_refusals_and_failures_are_told_in_googles_words(broker_system: BrokerSystem) -> None:
+async def test_refusals_and_failures_use_the_error_format_of_google(
+    broker_system: BrokerSystem,
+) -> None:
     async with worker(broker_system, "google/fake") as ada:
 
         async def told(path: str, body: Any = QUESTION, **head: str) -> tuple[int, str, str]:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.weights
 MODEL = "local/smollm2"
 
 
-def test_it_calls_a_tool_as_the_grammar_has_it_and_speaks() -> None:
+def test_local_model_calls_a_tool_by_its_grammar_and_answers_text() -> None:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
 
@@ -49,7 +49,7 @@ def test_it_calls_a_tool_as_the_grammar_has_it_and_speaks() -> None:
     asyncio.run(scene())
 
 
-def test_it_completes_a_run_with_one_short_text(tmp_path: Path) -> None:
+def test_local_model_completes_a_run_with_a_short_text(tmp_path: Path) -> None:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     commands = Commands(tmp_path / "home")
@@ -62,7 +62,7 @@ def test_it_completes_a_run_with_one_short_text(tmp_path: Path) -> None:
     assert told["usage"]["tokens"] < 600
 
 
-def test_prompts_that_fill_its_window_fail_the_run_before_it_reads_them(tmp_path: Path) -> None:
+def test_prompts_that_fill_the_window_fail_the_run_before_the_first_call(tmp_path: Path) -> None:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     commands = Commands(tmp_path / "home")

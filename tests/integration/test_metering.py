@@ -234,7 +234,7 @@ FALSE_COUNTS = {
 
 
 @pytest.mark.parametrize("reply", FALSE_COUNTS.values(), ids=FALSE_COUNTS)
-async def test_a_service_whose_counts_cannot_be_true_is_estimated_and_its_budget_is_kept(
+async def test_impossible_token_counts_are_estimated_and_the_budget_is_kept(
     build: Build, server: FakeModelServer, api: str, reply: Reply
 ) -> None:
     server.responder = lambda seen: replace(reply, text="word " * 300)

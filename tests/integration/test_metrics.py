@@ -47,7 +47,9 @@ def labels(**named: str) -> frozenset[tuple[str, str]]:
     return frozenset(named.items())
 
 
-def test_a_scrape_tells_of_entities_money_questions_and_events(gateway_home: GatewayHome) -> None:
+def test_scrape_has_metrics_of_entities_cost_questions_and_events(
+    gateway_home: GatewayHome,
+) -> None:
     ask = AskQuestion(question_id=QuestionId("q"), agent=AGENT, from_name="Ada", question="Which?")
     gateway_home.arrive(arrived(ask, f"{AGENT}/ada-1"))
     for type in ("model.answered", "model.answered", "message.sent", "model.retry"):
@@ -76,7 +78,7 @@ def test_a_scrape_works_while_the_supervisor_does_not_answer(gateway_home: Gatew
     assert seen["agiraph_agents", labels(status="working")] == 1
 
 
-def test_a_histogram_counts_what_took_at_most_so_long() -> None:
+def test_histogram_counts_durations_up_to_each_bound() -> None:
     histogram = Histogram()
     for seconds in (0.1, 0.2, 4.0, 9999.0):
         histogram.add(seconds)

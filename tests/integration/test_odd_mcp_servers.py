@@ -188,7 +188,7 @@ ODDITIES = (
 
 
 @pytest.mark.parametrize("odd", ODDITIES, ids=lambda odd: odd.name)
-async def test_an_odd_server_costs_only_what_is_odd(odd: Oddity, tmp_path: Path) -> None:
+async def test_only_the_invalid_parts_of_a_server_are_rejected(odd: Oddity, tmp_path: Path) -> None:
     home, log, file = Home(tmp_path), SilentLog(), tmp_path / "oddity.json"
     home.system.tools.mkdir(parents=True)
     file.write_text(json.dumps(odd.server))
@@ -210,7 +210,7 @@ async def test_an_odd_server_costs_only_what_is_odd(odd: Oddity, tmp_path: Path)
     assert odd.logs in "\n".join(log.lines)
 
 
-async def test_server_that_does_not_start_is_reported_with_its_last_words(tmp_path: Path) -> None:
+async def test_server_that_does_not_start_is_reported_with_its_output(tmp_path: Path) -> None:
     home, secret = Home(tmp_path), "hunter2-hunter2"
     home.system.tools.mkdir(parents=True)
     config = SimpleNamespace(mcp=SimpleNamespace(start_seconds=DEADLINE))

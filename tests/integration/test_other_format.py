@@ -11,9 +11,7 @@ from tests.integration.commands import DEADLINE_SECONDS, SUPERVISOR, Commands
 
 
 @pytest.mark.parametrize("command", ["agents", "supervisor", "run"])
-def test_a_home_of_another_format_is_refused_and_left_unchanged(
-    tmp_path: Path, command: str
-) -> None:
+def test_home_of_another_format_is_refused_and_left_unchanged(tmp_path: Path, command: str) -> None:
     home = Home(tmp_path / "home")
     home.system.path.mkdir(parents=True)
     home.system.format.write_text("99\n")

@@ -24,7 +24,7 @@ def told(supervisor: ProbedSupervisor, name: str, about: str) -> list[str]:
     return [line for line in text.splitlines() if about in line]
 
 
-def test_a_message_that_kills_three_times_is_set_aside_and_can_be_sent_back(
+def test_message_that_kills_three_times_is_quarantined_and_can_be_resent(
     supervisor: ProbedSupervisor,
 ) -> None:
     supervisor.start("poison/ada")
@@ -67,7 +67,7 @@ def frozen(supervisor: ProbedSupervisor, address: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["inbox", "in order"])
-def test_the_poison_is_named_among_messages_that_were_handed_out_ahead(
+def test_poison_is_identified_among_prefetched_messages(
     supervisor: ProbedSupervisor, kind: str
 ) -> None:
     to = f"poison/{kind.replace(' ', '-')}"
@@ -86,7 +86,7 @@ def test_the_poison_is_named_among_messages_that_were_handed_out_ahead(
     assert supervisor.row(to)["incarnation"] == 4
 
 
-def test_a_poison_that_wakes_a_parked_process_is_set_aside_before_it_is_given_up(
+def test_poison_that_wakes_a_parked_process_is_quarantined_before_it_is_given_up(
     supervisor: ProbedSupervisor,
 ) -> None:
     """Its deaths come before the supervisor has heard that it was ready."""
@@ -98,7 +98,7 @@ def test_a_poison_that_wakes_a_parked_process_is_set_aside_before_it_is_given_up
     supervisor.await_row("poison/early", state="ready")
 
 
-def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(
+def test_many_poison_messages_are_quarantined_before_their_receiver_is_given_up(
     supervisor: ProbedSupervisor,
 ) -> None:
     supervisor.start("poison/many", args={"inbox": True}, intensity=3)
@@ -119,7 +119,7 @@ def too_deep() -> dict[str, Any]:
     return nested
 
 
-def test_a_report_that_kills_the_recorder_is_set_aside_and_all_others_are_written(
+def test_report_that_kills_the_recorder_is_quarantined_and_others_are_written(
     tmp_path: Path,
 ) -> None:
     with running(tmp_path, PROBE_REAL="recorder") as supervisor:

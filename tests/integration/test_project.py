@@ -48,7 +48,7 @@ def test_a_run_in_a_project_has_its_defaults_and_its_home(person: Commands) -> N
 
 
 @pytest.mark.parametrize("command", [("run", "x"), ("agents",), ("config",)], ids=" ".join)
-def test_a_file_that_sets_what_it_may_not_is_refused(
+def test_project_file_with_a_forbidden_setting_is_refused(
     person: Commands, command: tuple[str, ...]
 ) -> None:
     project = person.home.parent / "shop"

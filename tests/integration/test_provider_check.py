@@ -168,9 +168,7 @@ def test_fault_of_a_service_is_found(
     ("kind", "outcome"),
     [("unknown_model", "works"), ("bad_request", "limited"), ("overloaded", "fails")],
 )
-def test_error_is_judged_by_the_kind_that_agiraph_takes_it_for(
-    kind: FailureKind, outcome: str
-) -> None:
+def test_error_finding_follows_from_its_kind(kind: FailureKind, outcome: str) -> None:
     found = judge_error(ProviderError(kind, "no such model"))
     assert found.outcome == outcome
     assert "no such model" in found.detail
@@ -180,7 +178,9 @@ def test_error_is_judged_by_the_kind_that_agiraph_takes_it_for(
     ("kind", "outcome"),
     [("context_too_long", "works"), ("timed_out", "unknown"), ("overloaded", "fails")],
 )
-def test_refusal_of_a_long_request_is_judged_by_its_kind(kind: FailureKind, outcome: str) -> None:
+def test_finding_on_a_refused_long_request_follows_from_its_kind(
+    kind: FailureKind, outcome: str
+) -> None:
     assert judge_overflow_error(ProviderError(kind, "too much")).outcome == outcome
 
 
@@ -246,7 +246,7 @@ def test_only_model_of_a_service_is_asked(
     assert max(map(len, [*shown.out.splitlines(), *shown.err.splitlines()])) <= 60
 
 
-def test_controls_in_the_words_of_a_service_are_not_printed() -> None:
+def test_control_characters_in_a_service_message_are_not_printed() -> None:
     found = Finding("errors", "limited", "no\x1b[2J such\u202e model\n" + "x" * 200)
     shown = provider.row(found, 80)
     assert all(c.isprintable() for c in shown.replace("\n", ""))

@@ -77,7 +77,7 @@ async def asked(server: FakeModelServer, api: str) -> AsyncIterator[Asked]:
     await made.provider.close()
 
 
-async def test_text_streams_in_pieces_and_comes_whole(asked: Asked) -> None:
+async def test_text_is_streamed_in_pieces_and_returned_whole(asked: Asked) -> None:
     heard: list[str] = []
     response = await asked.generate(say("Grüße, ∆ 🙂 and good day"), heard=heard)
     assert response.text == "Grüße, ∆ 🙂 and good day"
@@ -87,7 +87,7 @@ async def test_text_streams_in_pieces_and_comes_whole(asked: Asked) -> None:
     assert response.model == f"{asked.api}/fake"
 
 
-async def test_several_calls_in_one_turn(asked: Asked) -> None:
+async def test_several_calls_of_one_turn_are_read(asked: Asked) -> None:
     reply = calls(call("bash", command="ls -l 'ä'"), call("bash", command="pwd"), text="Looking.")
     response = await asked.generate(reply)
     assert response.text == "Looking."
@@ -96,7 +96,7 @@ async def test_several_calls_in_one_turn(asked: Asked) -> None:
     assert response.stop_reason == "tool_use"
 
 
-async def test_a_conversation_goes_there_and_back(asked: Asked) -> None:
+async def test_conversation_with_calls_and_results_is_exchanged(asked: Asked) -> None:
     script = Script({"ada": [calls(call("bash", command="a"), call("bash", command="b"))]})
     first = await asked.generate(script)
     turns: list[Turn] = [UserTurn(content="Begin."), first.turn()]
@@ -125,7 +125,7 @@ async def test_cached_tokens_are_counted(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("api", APIS[:3])
-async def test_malformed_arguments_are_kept_as_they_came(asked: Asked) -> None:
+async def test_malformed_arguments_are_kept_unchanged(asked: Asked) -> None:
     reply = Reply(calls=(Call("bash", raw='{"command": "ls'), Call("bash", {"command": "pwd"})))
     response = await asked.generate(reply)
     assert [c.malformed for c in response.tool_calls] == ['{"command": "ls', None]
@@ -133,7 +133,7 @@ async def test_malformed_arguments_are_kept_as_they_came(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("api", ["google"])
-async def test_a_call_that_gemini_cannot_read_is_told_as_one(asked: Asked) -> None:
+async def test_unreadable_call_of_gemini_is_reported_as_malformed(asked: Asked) -> None:
     reply = Reply(text="Let me see.", calls=(Call("bash", raw='{"command": "ls'),))
     response = await asked.generate(reply)
     assert response.text == "Let me see."
@@ -151,7 +151,7 @@ async def test_ids_that_a_service_repeats_are_made_new(asked: Asked) -> None:
     assert (await asked.generate(reply, *turns)).tool_calls[0].id != "call_0"
 
 
-async def test_thinking_goes_back_with_the_next_request(asked: Asked) -> None:
+async def test_thinking_is_sent_back_with_the_next_request(asked: Asked) -> None:
     first = await asked.generate(Reply(text="x", thinking="hm"))
     assert first.text == "x"
     await asked.generate(say("y"), UserTurn(content="a"), first.turn())
@@ -160,7 +160,7 @@ async def test_thinking_goes_back_with_the_next_request(asked: Asked) -> None:
     assert PROOF.get(asked.api, "hm") in repr(said)
 
 
-async def test_an_answer_that_is_too_long_says_so(asked: Asked) -> None:
+async def test_truncated_answer_is_marked(asked: Asked) -> None:
     response = await asked.generate(Reply(text="x", stop_reason="max_tokens"))
     assert response.stop_reason == "max_tokens"
 
@@ -191,7 +191,7 @@ async def test_many_calls_at_once_do_not_mix(asked: Asked) -> None:
     assert answers == [f"answer to {n}" for n in range(20)]
 
 
-async def test_an_interrupted_turn_is_shown_as_such_and_is_no_step(asked: Asked) -> None:
+async def test_interrupted_turn_is_marked_and_is_not_a_step(asked: Asked) -> None:
     cut = AssistantTurn(text="I was about", interrupted=True)
     seen: list[SeenRequest] = []
 

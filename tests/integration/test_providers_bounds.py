@@ -100,7 +100,7 @@ def packed_line() -> bytes:
 
 
 @TRANSPORTS
-async def test_a_packed_line_of_300_mb_is_refused_and_other_calls_go_on(api: str) -> None:
+async def test_compressed_line_of_300_mb_is_refused_while_other_calls_continue(api: str) -> None:
     turns = 0
 
     async def other_call(service: RawService) -> None:
@@ -194,7 +194,7 @@ async def test_an_unknown_compression_is_refused_by_its_name(api: str) -> None:
 
 
 @TRANSPORTS
-async def test_of_an_error_only_the_beginning_is_read(api: str) -> None:
+async def test_only_the_beginning_of_an_error_body_is_read(api: str) -> None:
     headers = {"content-type": "text/plain", "content-encoding": "gzip"}
     error = await failure(
         api, lambda asked: RawAnswer([packed_line()], status=500, headers=headers)
@@ -239,7 +239,7 @@ async def test_a_redirect_that_changes_the_method_is_not_followed(api: str) -> N
     assert "/there" in str(error)
 
 
-async def test_redirects_in_a_circle_end(api: str) -> None:
+async def test_circular_redirects_end(api: str) -> None:
     with RawService(redirected("", 307)) as service:
         with pytest.raises(ProviderError, match="redirects again and again") as caught:
             await answer(api, service)
@@ -454,9 +454,7 @@ DRIPS = {
 
 
 @pytest.mark.parametrize("piece", DRIPS.values(), ids=DRIPS)
-async def test_an_answer_that_drips_is_given_up_in_its_whole_time(
-    piece: bytes, calls_of: CallsOf
-) -> None:
+async def test_slow_answer_fails_at_the_total_timeout(piece: bytes, calls_of: CallsOf) -> None:
     def drip() -> Iterator[bytes]:
         while not service.closing.wait(0.02):
             yield piece

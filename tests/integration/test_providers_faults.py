@@ -81,19 +81,19 @@ async def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api
     assert "[key]" in str(error)
 
 
-def test_no_key_says_which_variable_to_set(server: FakeModelServer, api: str) -> None:
+def test_missing_key_names_its_variable(server: FakeModelServer, api: str) -> None:
     with pytest.raises(ProviderError, match=f"set (.* or )?{VARIABLES[api][1]}") as caught:
         connect(api, load_presets(), {}, timeout_seconds=1)
     assert caught.value.kind == "bad_key"
 
 
-async def test_an_unknown_model(server: FakeModelServer, api: str) -> None:
+async def test_unknown_model_is_a_failure(server: FakeModelServer, api: str) -> None:
     error = await failure(api, server.env(), model="no-such-model")
     assert (error.kind, error.is_retryable) == ("unknown_model", False)
     assert "no-such-model" in str(error)
 
 
-async def test_a_service_that_is_not_there(api: str) -> None:
+async def test_unreachable_service_is_a_failure(api: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: refused at once
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -103,7 +103,9 @@ async def test_a_service_that_is_not_there(api: str) -> None:
     assert url in str(error)
 
 
-async def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: str) -> None:
+async def test_service_that_answers_too_late_is_a_failure(
+    server: FakeModelServer, api: str
+) -> None:
     gate = threading.Event()
     server.responder = lambda seen: Reply(text="late", gate=gate)
     try:
@@ -113,7 +115,7 @@ async def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, a
     assert (error.kind, error.is_retryable) == ("timed_out", True)
 
 
-async def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str) -> None:
+async def test_service_of_another_protocol_is_a_failure(server: FakeModelServer, api: str) -> None:
     others = VARIABLES.keys() - {api, "openai"}
     environ = server.env() | {VARIABLES[api][0]: f"{server.url}/nowhere"}
     error = await failure(api, environ)
@@ -131,7 +133,7 @@ async def test_local_services_need_no_key(server: FakeModelServer) -> None:
     await provider.close()
 
 
-def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
+def test_unknown_provider_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="unknown provider 'x'"):
         connect("x", load_presets(), {}, timeout_seconds=1)
 
@@ -192,7 +194,7 @@ ODD_BODIES: dict[str, tuple[str, int, bytes, str, str]] = {
 @pytest.mark.parametrize(
     ("kind", "status", "body", "failure_kind", "said"), ODD_BODIES.values(), ids=ODD_BODIES
 )
-async def test_odd_body_is_a_failure_that_says_what_came(
+async def test_unexpected_body_is_a_failure_that_quotes_it(
     kind: str, status: int, body: bytes, failure_kind: str, said: str
 ) -> None:
     raw = RawAnswer([body], status, {"content-type": kind})

@@ -27,7 +27,7 @@ def want_huge(supervisor: ProbedSupervisor) -> None:
         supervisor.start("shop/tom", labels=("huge",))
 
 
-def test_a_host_comes_when_work_waits_for_it_and_goes_when_it_is_idle(tmp_path: Path) -> None:
+def test_host_is_started_for_waiting_work_and_stopped_when_idle(tmp_path: Path) -> None:
     (tmp_path / "agiraph.yaml").write_text(SETTINGS)
     with running(tmp_path) as supervisor:
         Thread(target=want_huge, args=(supervisor,), daemon=True).start()

@@ -59,20 +59,20 @@ async def until_there_are(count: int, mark: str) -> None:
     ],
     ids=["output-errors-and-exit-code-in-order", "nothing-on-stdin", "output-that-is-no-text"],
 )
-def test_what_a_command_prints_is_shown_with_its_exit_code(
+def test_output_of_a_command_is_shown_with_its_exit_code(
     tmp_path: Path, command: str, content: str
 ) -> None:
     assert bash(desk_at(tmp_path), command) == content
 
 
-def test_it_starts_in_scratch_and_sees_the_input_and_the_run(tmp_path: Path) -> None:
+def test_command_starts_in_scratch_and_knows_input_and_run(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     entity.environment |= {"AGIRAPH_INPUT": "/some/input", "AGIRAPH_RUN": "/some/run"}
     content = bash(entity, 'pwd; echo "$AGIRAPH_INPUT $AGIRAPH_RUN"')
     assert content.startswith(f"{entity.node.scratch.resolve()}\n/some/input /some/run\n")
 
 
-def test_no_key_is_in_sight(tmp_path: Path) -> None:
+def test_command_sees_no_key(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     entity.environment |= {"ANTHROPIC_API_KEY": "sk-secret", "HOME": "/root", "TZ": "UTC"}
     content = bash(entity, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
@@ -80,13 +80,13 @@ def test_no_key_is_in_sight(tmp_path: Path) -> None:
     assert "TZ=UTC" in content
 
 
-def test_a_signal_is_told(tmp_path: Path) -> None:
+def test_signal_of_a_killed_command_is_reported(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     entity.limited("sandbox", mode="none")
     assert bash(entity, "kill -9 $$") == "[killed by signal 9]"
 
 
-def test_at_its_time_everything_it_started_is_killed(tmp_path: Path, mark: str) -> None:
+def test_timed_out_command_is_killed_with_its_descendants(tmp_path: Path, mark: str) -> None:
     command = f"echo begun; setsid sleep {mark} & set -m; sleep {mark} & sleep {mark} & wait"
     content = bash(desk_at(tmp_path), command, timeout=1)
     assert content.startswith("begun\n[timed out after 1 seconds")
@@ -113,7 +113,7 @@ def test_a_process_in_a_session_of_its_own_ends_with_its_command(
     assert sleepers(mark) == []
 
 
-async def test_a_cancelled_command_leaves_nothing(tmp_path: Path, mark: str) -> None:
+async def test_cancelled_command_leaves_no_process(tmp_path: Path, mark: str) -> None:
     command = f"sleep {mark} & (set -m; sleep {mark} & sleep {mark})"
     task = asyncio.ensure_future(desk_at(tmp_path).call("bash", command=command))
     await until_there_are(3, mark)
@@ -132,7 +132,7 @@ def test_endless_output_is_cut_to_its_beginning_and_its_end(tmp_path: Path) -> N
     assert len(content) < 1200
 
 
-async def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
+async def test_other_calls_continue_while_a_command_prints_endlessly(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     endless = asyncio.ensure_future(entity.call_as("call-0", "bash", command="yes", timeout=60))
     assert (await entity.call("bash", command="echo here")).content == "here\n[exit code 0]"
@@ -151,7 +151,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 
 
 @LINUX_ONLY
-def test_processes_are_counted_on_top_of_what_the_user_runs(tmp_path: Path) -> None:
+def test_process_limit_excludes_other_processes_of_the_user(tmp_path: Path) -> None:
     content = bash(desk_at(tmp_path, processes=50), "ulimit -u; ulimit -c")
     tasks, core = content.split("\n")[:2]
     assert int(tasks) > 50
@@ -172,7 +172,7 @@ def test_zero_means_no_limit(tmp_path: Path) -> None:
         ({"command": ""}, "at least 1 character"),
     ],
 )
-async def test_what_cannot_be_run_is_an_answer(
+async def test_impossible_command_is_answered_with_an_error(
     tmp_path: Path, arguments: dict[str, object], reason: str
 ) -> None:
     result = await desk_at(tmp_path).call("bash", **arguments)
@@ -180,7 +180,7 @@ async def test_what_cannot_be_run_is_an_answer(
     assert reason in result.content
 
 
-async def test_no_file_is_left_open(tmp_path: Path) -> None:
+async def test_command_leaves_no_open_descriptor(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     await entity.call("bash", command="true")
     before = psutil.Process().num_fds()

@@ -19,7 +19,7 @@ COMMANDS = {"held": HELD, "left": LEFT_BEHIND, "nameless": NAMELESS}
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_a_stop_takes_what_began_another_session(
+def test_stop_kills_processes_of_another_session(
     supervisor: ProbedSupervisor, command: str, how: str
 ) -> None:
     address = f"{how}/{command}"
@@ -35,7 +35,7 @@ def test_a_stop_takes_what_began_another_session(
 
 
 @pytest.mark.parametrize("command", ["held", "left"])
-def test_a_crash_takes_what_began_another_session(
+def test_crash_kills_processes_of_another_session(
     supervisor: ProbedSupervisor, command: str
 ) -> None:
     address = f"crash/{command}"
@@ -52,7 +52,7 @@ def test_a_processor_loop_is_stopped(supervisor: ProbedSupervisor) -> None:
     assert is_gone(process)
 
 
-def test_what_a_worker_adopted_and_has_ended_is_no_zombie(supervisor: ProbedSupervisor) -> None:
+def test_worker_reaps_adopted_processes(supervisor: ProbedSupervisor) -> None:
     sleeper = shelled(supervisor, "adopts/ada", LEFT_BEHIND)
     until(lambda: has_ended(supervisor, "adopts/ada"), "the command has ended")
     worker = psutil.Process(supervisor.row("adopts/ada")["pid"])
@@ -62,7 +62,7 @@ def test_what_a_worker_adopted_and_has_ended_is_no_zombie(supervisor: ProbedSupe
     supervisor.stop_child("adopts/ada")
 
 
-def test_a_child_that_is_started_while_it_is_stopped_and_forgotten_runs(
+def test_child_started_while_it_is_being_forgotten_runs(
     supervisor: ProbedSupervisor,
 ) -> None:
     address = "again/ada"

@@ -52,14 +52,14 @@ def test_a_child_lives_in_its_own_session_below_the_supervisor(
     assert "ticket" not in born["arguments"]
 
 
-def test_starting_a_running_child_confirms_it(supervisor: ProbedSupervisor) -> None:
+def test_start_of_a_running_child_is_confirmed(supervisor: ProbedSupervisor) -> None:
     first = supervisor.start("shop/bob")
     again = supervisor.start("shop/bob")
     assert again == first
     assert supervisor.row("shop/bob")["restarts"] == 0
 
 
-def test_a_killed_child_comes_back_as_the_next_incarnation(supervisor: ProbedSupervisor) -> None:
+def test_killed_child_is_restarted_as_the_next_incarnation(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/cleo")
     before = supervisor.await_row("shop/cleo", state="ready")
     os.kill(before["pid"], signal.SIGKILL)
@@ -69,7 +69,7 @@ def test_a_killed_child_comes_back_as_the_next_incarnation(supervisor: ProbedSup
     assert after["cause"] == "killed by SIGKILL"
 
 
-def test_every_service_comes_back_and_the_others_live_on(supervisor: ProbedSupervisor) -> None:
+def test_every_service_is_restarted_without_affecting_others(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/dan")
     bystander = supervisor.await_row("shop/dan", state="ready")
     for service in ("recorder", "broker", "router", "human"):
@@ -89,7 +89,7 @@ def test_every_service_comes_back_and_the_others_live_on(supervisor: ProbedSuper
     assert supervisor.start("shop/dora")["type"] == "child.started"
 
 
-def test_a_transient_child_that_ends_well_is_left_alone(supervisor: ProbedSupervisor) -> None:
+def test_transient_child_that_exits_cleanly_is_not_restarted(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/eve", args={"end_after_ready": True})
     row = supervisor.await_row("shop/eve", state="exited")
     assert (row["incarnation"], row["pid"]) == (1, None)
@@ -100,7 +100,9 @@ def test_a_permanent_child_that_ends_well_begins_again(supervisor: ProbedSupervi
     supervisor.await_row("shop/fay", state="failed", incarnation=3)
 
 
-def test_too_many_crashes_give_a_child_up_and_tell_its_owner(supervisor: ProbedSupervisor) -> None:
+def test_child_with_too_many_crashes_is_given_up_and_its_owner_notified(
+    supervisor: ProbedSupervisor,
+) -> None:
     supervisor.start("shop/gus", args={"crash_after_ready": True}, intensity=2)
     row = supervisor.await_row("shop/gus", state="failed")
     assert (row["incarnation"], row["restarts"]) == (3, 2)
@@ -122,7 +124,7 @@ def test_a_child_that_refuses_its_settings_is_not_tried_again_unless_by_order(
     assert supervisor.await_row("shop/ike", state="ready")["incarnation"] == 2
 
 
-def test_a_stopped_child_stays_down_and_restart_brings_it_up(supervisor: ProbedSupervisor) -> None:
+def test_stopped_child_stays_down_until_it_is_restarted(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/kim")
     supervisor.await_row("shop/kim", state="ready")
     assert supervisor.stop_child("shop/kim")["state"] == "stopped"
@@ -131,7 +133,7 @@ def test_a_stopped_child_stays_down_and_restart_brings_it_up(supervisor: ProbedS
     assert supervisor.await_row("shop/kim", state="ready")["incarnation"] == 2
 
 
-def test_a_child_killed_by_order_comes_back(supervisor: ProbedSupervisor) -> None:
+def test_child_killed_by_order_is_restarted(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/leo", intensity=0)
     supervisor.await_row("shop/leo", state="ready")
     supervisor.stop_child("shop/leo", "kill")
@@ -157,7 +159,7 @@ def test_kills_from_outside_never_give_a_child_up(supervisor: ProbedSupervisor) 
     assert supervisor.await_row("shop/ola", state="ready", incarnation=6)["restarts"] == 5
 
 
-def test_a_service_that_breaks_down_past_its_intensity_backs_off_and_comes_back(
+def test_service_beyond_its_intensity_backs_off_and_is_restarted(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "agiraph.yaml").write_text(
@@ -202,7 +204,7 @@ def test_a_hanging_child_is_stopped_too(supervisor: ProbedSupervisor) -> None:
         ("shop/x y", "worker", "no address"),
     ],
 )
-def test_odd_requests_are_refused(
+def test_malformed_requests_are_refused(
     supervisor: ProbedSupervisor, address: str, kind: str, reason: str
 ) -> None:
     answer = supervisor.start(address, kind=kind)
@@ -271,7 +273,7 @@ def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None
         ("a: [\n", "agiraph.yaml:2: is not YAML"),
     ],
 )
-def test_a_wrong_setting_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_setting_is_refused_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "agiraph.yaml").write_text(text)
     done = refused("--home", str(tmp_path))
     assert (done.exit_code, done.stdout) == (2, "")
@@ -279,7 +281,7 @@ def test_a_wrong_setting_is_told_with_its_place(tmp_path: Path, text: str, told:
     assert "Traceback" not in done.stderr
 
 
-def test_a_wrong_option_is_told(tmp_path: Path) -> None:
+def test_invalid_option_is_refused(tmp_path: Path) -> None:
     done = refused("--home", str(tmp_path), "--http", "nowhere")
     assert done.exit_code == 2
     assert "'nowhere' is not HOST:PORT" in done.stderr

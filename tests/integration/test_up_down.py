@@ -43,7 +43,7 @@ def commands(tmp_path: Path) -> Iterator[Commands]:
     await_nothing_left(commands.home)
 
 
-def test_up_returns_when_it_is_ready_and_down_when_all_has_ended(commands: Commands) -> None:
+def test_up_returns_when_ready_and_down_when_all_processes_have_ended(commands: Commands) -> None:
     home = commands.home
     none = commands.here("status")
     assert none.returncode == 4
@@ -77,7 +77,7 @@ def test_up_returns_when_it_is_ready_and_down_when_all_has_ended(commands: Comma
     assert commands.here("status", "--json").returncode == 4
 
 
-def test_down_says_what_is_unfinished_and_up_continues_it(tmp_path: Path) -> None:
+def test_down_lists_unfinished_agents_and_up_continues_them(tmp_path: Path) -> None:
     steps = [call("ask_human", question="Which city?"), call("finish", summary="Done.")]
     with FakeModelServer(Script({"coordinator": steps})) as server:
         commands = Commands(tmp_path / "home", server.env("openai"))
@@ -105,7 +105,7 @@ def test_down_says_what_is_unfinished_and_up_continues_it(tmp_path: Path) -> Non
             await_nothing_left(commands.home)
 
 
-def test_up_with_settings_that_cannot_be_is_wrong_usage(commands: Commands) -> None:
+def test_up_with_invalid_settings_is_wrong_usage(commands: Commands) -> None:
     commands.home.mkdir()
     (commands.home / "agiraph.yaml").write_text("run:\n  max_conc: 3\n")
     done = commands.run("up")
@@ -115,7 +115,7 @@ def test_up_with_settings_that_cannot_be_is_wrong_usage(commands: Commands) -> N
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_the_supervisor_of_a_command_is_left_to_it(commands: Commands) -> None:
+def test_up_and_down_do_not_affect_the_supervisor_of_a_command(commands: Commands) -> None:
     with commands.supervisor():
         for word in ("up", "down"):
             done = commands.here(word)
@@ -124,7 +124,9 @@ def test_the_supervisor_of_a_command_is_left_to_it(commands: Commands) -> None:
         assert commands.json("status")["ends_with_command"] is True
 
 
-def test_the_supervisor_of_a_run_is_left_to_it_too(commands: Commands, tmp_path: Path) -> None:
+def test_up_and_down_do_not_affect_the_supervisor_of_a_run(
+    commands: Commands, tmp_path: Path
+) -> None:
     words = ("Watch", "--model", "script/survey", "--input", str(tmp_path), "--mode", "infinite")
     with commands.running("run", *words):
         until((commands.home / "human" / "address.json").exists, "its gateway")
@@ -134,7 +136,7 @@ def test_the_supervisor_of_a_run_is_left_to_it_too(commands: Commands, tmp_path:
     assert begun.returncode == 0, begun.stderr
 
 
-def test_a_supervisor_that_was_killed_leaves_nothing_that_counts(commands: Commands) -> None:
+def test_killed_supervisor_leaves_no_obstacle_to_the_next(commands: Commands) -> None:
     port = keep_port(commands.home)
     assert commands.run("up").returncode == 0
     found = commands.json("status")
@@ -146,7 +148,7 @@ def test_a_supervisor_that_was_killed_leaves_nothing_that_counts(commands: Comma
     assert again["api"] == found["api"] == f"http://127.0.0.1:{port}"
 
 
-def test_a_home_whose_port_another_program_has_takes_the_next_and_says_so(
+def test_home_with_an_occupied_port_takes_the_next_and_reports_it(
     commands: Commands,
 ) -> None:
     with socket.socket() as other:
@@ -165,7 +167,7 @@ def test_a_home_whose_port_another_program_has_takes_the_next_and_says_so(
     assert (commands.home / "human" / "port").read_text() == f"{now}\n"
 
 
-def test_at_login_it_is_started_by_the_system(tmp_path: Path) -> None:
+def test_supervisor_is_started_by_the_system_at_login(tmp_path: Path) -> None:
     programs, config = tmp_path / "programs", tmp_path / "config"
     programs.mkdir()
     units, log = config / "systemd" / "user", tmp_path / "calls"
@@ -199,9 +201,7 @@ def test_at_login_it_is_started_by_the_system(tmp_path: Path) -> None:
     assert f"disable {unit.name}\n" in log.read_text()
 
 
-def test_at_login_is_refused_where_nothing_starts_anything(
-    commands: Commands, tmp_path: Path
-) -> None:
+def test_at_login_is_refused_without_a_service_manager(commands: Commands, tmp_path: Path) -> None:
     commands.environ["PATH"] = str(tmp_path)
     done = commands.here("up", "--at-login")
     assert (done.returncode, done.stdout) == (1, "")

@@ -149,7 +149,7 @@ def test_worker_cannot_write_outside_its_own_files(layout: HomeLayout, inside: I
     assert not [place for place in places if place.exists() and "spoilt" in place.read_text()]
 
 
-def test_no_other_process_and_no_foreign_environment_is_in_sight(
+def test_worker_sees_no_other_process_and_no_foreign_environment(
     layout: HomeLayout, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
@@ -166,14 +166,12 @@ def test_no_file_of_the_kernel_can_be_written(layout: HomeLayout, inside: Inside
     assert inside(layout.worker(), command).output == "looked\n"
 
 
-def test_it_can_neither_reach_nor_kill_its_runner(layout: HomeLayout, inside: Inside) -> None:
+def test_command_can_neither_reach_nor_kill_its_runner(layout: HomeLayout, inside: Inside) -> None:
     finished = inside(layout.worker(), "kill -9 -1; kill -9 $PPID; echo alive")
     assert finished.exit_code == 0 or finished.exit_code == 137
 
 
-def test_nothing_outlives_a_command_whatever_session_it_began(
-    layout: HomeLayout, inside: Inside
-) -> None:
+def test_no_process_of_a_command_outlives_it(layout: HomeLayout, inside: Inside) -> None:
     command = "setsid sleep 86398.017 & setsid sleep 86398.017 & echo begun"
     assert inside(layout.worker(), command).output == "begun\n"
     left = [
@@ -237,7 +235,7 @@ def test_the_routers_socket_is_a_file_that_no_command_sees(
         path.unlink()
 
 
-def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
+def test_coordinator_writes_its_run_but_not_the_journals(
     layout: HomeLayout, inside: Inside
 ) -> None:
     command = (
@@ -256,7 +254,7 @@ def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root can be another")
-def test_it_stands_for_an_unprivileged_user_too() -> None:
+def test_sandbox_works_for_an_unprivileged_user() -> None:
     """The kernel allows it without any privilege, as on a person's own machine."""
     from agiraph.tools.sandbox.bubblewrap import SandboxContents, words_before
     from agiraph.tools.sandbox.toolchain import toolchain
@@ -277,7 +275,7 @@ def test_it_stands_for_an_unprivileged_user_too() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-async def test_where_it_is_required_and_missing_bash_is_refused(
+async def test_bash_is_refused_if_a_required_sandbox_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)

@@ -90,7 +90,7 @@ def installed(
     await_nothing_left(clean_env.home)
 
 
-def test_only_agiraph_lands_in_site_packages(installed: Installed) -> None:
+def test_only_agiraph_is_installed_in_site_packages(installed: Installed) -> None:
     names = {path.name for path in installed.site.iterdir()} - {"declared.pth", "__pycache__"}
     assert {name.split("-")[0] for name in names} == {"agiraph"}
     code = f"import importlib.util as u; print([n for n in {FOLDERS!r} if u.find_spec(n)])"
@@ -114,14 +114,14 @@ def test_the_wheel_is_the_same_from_the_checkout_and_from_the_sdist(
     assert not [name for name in names if "/." in name or "__pycache__" in name]
 
 
-def test_the_sdist_holds_what_a_packager_needs(built: tuple[Path, Path]) -> None:
+def test_sdist_contains_the_files_for_packaging(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "hatch_build.py", "CHANGELOG.md"} <= names
     assert "frontend/dist/index.html" in names
 
 
-def test_the_metadata_tells_what_it_is(installed: Installed) -> None:
+def test_wheel_metadata_describes_the_package(installed: Installed) -> None:
     told = _metadata(installed.wheel)
     assert told["Name"] == "agiraph"
     assert told["Requires-Python"] == ">=3.11"
@@ -156,20 +156,20 @@ def test_declared_dependencies_suffice_and_agree(installed: Installed) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_commands_speak_among_decoys(installed: Installed) -> None:
+def test_commands_work_among_decoy_packages(installed: Installed) -> None:
     for program, *args in (("agiraph", "--help"), ("agiraph-supervisor", "--help")):
         done = installed.run(program, *args)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("Usage: ")
 
 
-def test_the_doctor_is_content_among_decoys(installed: Installed) -> None:
+def test_doctor_succeeds_among_decoy_packages(installed: Installed) -> None:
     told = json.loads(installed.run("agiraph", "doctor", "--json").stdout)
     assert told["home"] == str(installed.home)
     assert {check["name"] for check in told["checks"] if check["status"] == "fail"} == set()
 
 
-def test_a_team_surveys_a_folder_among_decoys(installed: Installed, tmp_path: Path) -> None:
+def test_team_surveys_a_folder_among_decoy_packages(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("item,price\nbolt,2\nnut,1\nwasher,3\n")
     (tmp_path / "notes.md").write_text("# Orders\nSee prices.csv.\n")
     survey = ("run", "Survey", "--input", str(tmp_path), "--model", "script/survey", "--json")

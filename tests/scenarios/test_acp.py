@@ -51,7 +51,7 @@ def texts_of(outcome: Outcome) -> list[str]:
     return [record["text"] for record in records if record["kind"] == "said"]
 
 
-def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(lead: Lead) -> None:
+def test_acp_agent_writes_asks_is_interrupted_and_continues_in_one_session(lead: Lead) -> None:
     holding = {"local": "_outbox.md", "content": "@coordinator: I hold\n\n"}
     stop = tell("ann", "that is enough", mode="interrupt")
     outcome = lead(
@@ -117,7 +117,7 @@ def spawned(outcome: Outcome) -> JsonObject:
 
 
 @pytest.mark.usefixtures("denying")
-def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_leaves_its_mode(
+def test_agent_with_its_own_mode_obeys_the_rules_and_fails_when_it_changes_the_mode(
     lead: Lead,
 ) -> None:
     date = {"ask": "date", "kind": "execute", "input": {"command": "date"}}
@@ -147,7 +147,7 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     assert outcome.events("outside.warning") == []
 
 
-def test_one_that_asks_for_the_same_for_ever_is_ended(lead: Lead) -> None:
+def test_agent_that_repeats_one_permission_request_is_ended(lead: Lead) -> None:
     make = {"ask": "make it", "kind": "execute", "input": {"command": "make"}}
     outcome = lead("eve", [make] * 60)
     [failed] = outcome.data("node.failed")

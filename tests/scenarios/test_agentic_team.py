@@ -80,7 +80,7 @@ def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> Non
     assert "project_manager: " in done.stderr
 
 
-def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
+def test_killed_process_does_not_change_the_running_turn(
     killable_home: LiveHome,
 ) -> None:
     live_home, gate, last = killable_home, Event(), Event()
@@ -124,7 +124,7 @@ open("_result.md", "w").write(decision)
 """
 
 
-def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
+def test_failed_role_is_replaced_by_its_fallback_or_reported_to_the_lead(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     """The fallback of a command is another command or a model, of a model another model."""
@@ -207,7 +207,7 @@ def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(
     assert live_home.command("team", "validate", "--roles", str(roles)).returncode == 0
 
 
-def test_what_the_person_says_and_asked_before_is_in_the_next_turn(live_home: LiveHome) -> None:
+def test_next_turn_contains_messages_and_earlier_tasks_of_the_human(live_home: LiveHome) -> None:
     gate = Event()
     live_home.plays(
         project_manager=[held(to(DEVELOPER, "Go"), gate), finalize("Blue, then.")],

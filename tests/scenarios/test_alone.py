@@ -14,7 +14,7 @@ print('bitcoin costs', answer['{key}']['usd'])
 """
 
 
-def test_a_single_agent_answers_and_leaves_a_full_trace(live_home: LiveHome) -> None:
+def test_single_agent_answers_and_leaves_a_complete_trace(live_home: LiveHome) -> None:
     live_home.plays(
         coordinator=[calls(write("research.md", FINDINGS), text="I know."), finish(ANSWER)]
     )
@@ -43,7 +43,7 @@ def test_a_model_that_never_calls_a_tool_ends_in_a_clear_failure(live_home: Live
     assert "stopped without finishing: As I said, 4." in outcome.progress
 
 
-def test_a_script_is_written_run_mended_and_run_again(live_home: LiveHome, site: FakeSite) -> None:
+def test_script_is_written_run_fixed_and_run_again(live_home: LiveHome, site: FakeSite) -> None:
     def writes(key: str) -> Reply:
         return write("btc_price.py", SCRIPT.format(url=site.url, key=key))
 

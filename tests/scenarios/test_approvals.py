@@ -57,7 +57,7 @@ def results(agent: Path) -> str:
     return "\n".join(r["content"] for r in records if r["kind"] == "tool.finished")
 
 
-def test_denied_by_a_rule_by_the_human_and_allowed_once(live_home: LiveHome) -> None:
+def test_call_is_denied_by_a_rule_or_the_human_or_allowed_once(live_home: LiveHome) -> None:
     steps = [bash("rm -rf /data"), MARK, MARK, bash("ls"), DONE]
     live_home.plays(coordinator=one_worker("ada"), ada=steps)
     agent = live_home.begin("words")
@@ -78,7 +78,7 @@ def test_denied_by_a_rule_by_the_human_and_allowed_once(live_home: LiveHome) -> 
     assert marks(agent) == "x\n"
 
 
-def test_what_is_asked_about_is_there_for_programs(live_home: LiveHome) -> None:
+def test_approval_question_has_its_command_diff_and_choices(live_home: LiveHome) -> None:
     writes = [write("guarded.md", "one\ntwo\n"), write("guarded.md", "one\n2 < 3\n")]
     live_home.plays(coordinator=one_worker("gil"), gil=[*writes, MARK, DONE])
     agent = live_home.begin("shows")
@@ -105,7 +105,7 @@ def test_what_is_asked_about_is_there_for_programs(live_home: LiveHome) -> None:
     live_home.await_end(agent)
 
 
-def test_allowed_for_always_until_it_is_taken_back(live_home: LiveHome) -> None:
+def test_standing_approval_applies_until_it_is_revoked(live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("bob"), bob=[MARK, MARK, MARK, DONE])
     agent = live_home.begin("always")
     live_home.json("respond", live_home.await_question("always")["id"], "allow always")
@@ -150,7 +150,7 @@ def test_an_interruption_takes_the_question_back(live_home: LiveHome) -> None:
     assert marks(agent) == ""
 
 
-def test_a_stage_waits_for_the_humans_word(live_home: LiveHome) -> None:
+def test_stage_waits_for_the_approval_of_the_human(live_home: LiveHome) -> None:
     stage = {"name": "Guarded", "roles": [{"name": "eve", "prompt": "Write facts.md"}]}
     leads: Plays = [call("launch_roles", stage=stage), WAIT, finish_with("wait")]
     live_home.plays(coordinator=leads, eve=[DONE])

@@ -55,7 +55,7 @@ def test_attached_command_shows_earlier_work_and_the_result(
     assert "completed · " in err
 
 
-def test_ctrl_c_detaches_and_the_team_goes_on(live_home: LiveHome, gate: Event) -> None:
+def test_ctrl_c_detaches_and_the_team_continues(live_home: LiveHome, gate: Event) -> None:
     agent = at_work(live_home, "left-alone", gate)
     attached = live_home.start("attach", agent)
     read_until(attached, "ada-facts")
@@ -69,7 +69,7 @@ def test_ctrl_c_detaches_and_the_team_goes_on(live_home: LiveHome, gate: Event) 
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
 
 
-def test_commands_that_follow_end_when_their_reader_has_gone(
+def test_following_commands_end_when_their_reader_is_closed(
     live_home: LiveHome, gate: Event
 ) -> None:
     agent = at_work(live_home, "no-reader", gate)

@@ -78,7 +78,7 @@ def agents_of(home: Path) -> list[str]:
         (("run", "x", *MODEL, "--record", "no/such"), ["no/such: cannot be written"]),
     ],
 )
-def test_a_wrong_use_is_named_and_nothing_is_begun(
+def test_wrong_usage_is_named_and_starts_nothing(
     live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
     before = agents_of(live_home.home)
@@ -122,7 +122,7 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
         (("channels", "test", "nope"), ["unknown channel 'nope'"]),
     ],
 )
-def test_an_unknown_name_is_told_with_the_known_ones(
+def test_unknown_name_is_refused_with_the_known_ones(
     live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
     line = told(live_home, *args, code=2)
@@ -137,7 +137,7 @@ def test_an_unknown_name_is_told_with_the_known_ones(
         (("run", "x", *MODEL, "--name", "known"), ["'known'", "taken"]),
     ],
 )
-def test_what_its_state_does_not_allow_is_a_failure(
+def test_command_in_a_wrong_state_is_a_failure(
     live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
     line = told(live_home, *args, code=1)
@@ -147,7 +147,7 @@ def test_what_its_state_does_not_allow_is_a_failure(
 # --- homes and settings --------------------------------------------------------------------------
 
 
-def test_homes_that_cannot_be(live_home: LiveHome, tmp_path: Path) -> None:
+def test_invalid_homes_are_refused(live_home: LiveHome, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     assert str(file) in told(live_home, "run", "x", *MODEL, "--home", str(file), code=2)
@@ -167,7 +167,7 @@ def test_homes_that_cannot_be(live_home: LiveHome, tmp_path: Path) -> None:
         ("run:\n  \x00\n", [":2:", "not YAML"]),
     ],
 )
-def test_settings_that_cannot_be_read(
+def test_unreadable_settings_are_refused(
     live_home: LiveHome, tmp_path: Path, text: str, words: list[str]
 ) -> None:
     settings = tmp_path / "agiraph.yaml"
@@ -180,7 +180,9 @@ def test_settings_that_cannot_be_read(
 
 
 @pytest.mark.parametrize("name", ["agiraph.yaml", "providers.yaml", "prices.yaml", "agents.yaml"])
-def test_settings_that_are_no_text(live_home: LiveHome, tmp_path: Path, name: str) -> None:
+def test_settings_that_are_not_text_are_refused(
+    live_home: LiveHome, tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).write_bytes(b"caf\xe9: 1\n")
     line = told(live_home, "run", "x", *MODEL, "--home", str(tmp_path), code=2)
     assert line == f"agiraph: {tmp_path / name}: is not UTF-8 text (byte 3)"
@@ -232,7 +234,7 @@ def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(live_home: LiveHo
 # --- keys, money and time ------------------------------------------------------------------------
 
 
-def test_a_wrong_key_and_no_key_at_all(live_home: LiveHome) -> None:
+def test_wrong_and_missing_keys_are_reported(live_home: LiveHome) -> None:
     assert live_home.environ["REFUSED_API_KEY"] == "sk-wrong-0123456789"
     done = live_home.command("run", "x", "--model", "refused/fake", "--name", "turned-away")
     line = done.stderr.splitlines()[-1]
@@ -249,7 +251,7 @@ def test_a_wrong_key_and_no_key_at_all(live_home: LiveHome) -> None:
     assert agents_of(live_home.home) == before
 
 
-def test_ctrl_c_leaves_nothing_behind(live_home: LiveHome, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_process(live_home: LiveHome, tmp_path: Path) -> None:
     gate = threading.Event()
     begun = bash("touch begun; sleep 300.031")
     live_home.plays(coordinator=one_worker("cleo"), cleo=[begun, Reply(text="late", gate=gate)])
@@ -289,7 +291,7 @@ WRONG = [
 ]
 
 
-def test_a_model_is_told_what_was_wrong_and_goes_on(live_home: LiveHome) -> None:
+def test_model_reads_the_error_of_a_wrong_call_and_continues(live_home: LiveHome) -> None:
     live_home.plays(coordinator=[*(step for step, _ in WRONG), call("finish", summary="learned")])
     outcome = live_home.lead("x")
     assert (outcome.code, outcome.result["result"]) == (0, "learned\n")
@@ -300,7 +302,7 @@ def test_a_model_is_told_what_was_wrong_and_goes_on(live_home: LiveHome) -> None
     assert not outcome.events("worker.spawned")
 
 
-def test_a_worker_whose_model_falls_silent_fails_its_node(live_home: LiveHome) -> None:
+def test_silent_worker_fails_its_node(live_home: LiveHome) -> None:
     silent = [say("Done, I think."), say("Yes, done.")]
     live_home.plays(coordinator=one_worker("eve"), eve=silent)
     outcome = live_home.complete("x")

@@ -33,7 +33,7 @@ def team(first: int, fact: int = 100) -> dict[str, Steps]:
     return {"coordinator": leads, "ada": [dear(FACT, fact), DONE]}
 
 
-def test_more_is_asked_for_and_given_though_everything_was_killed(live_home: LiveHome) -> None:
+def test_budget_is_raised_on_request_although_every_process_was_killed(live_home: LiveHome) -> None:
     live_home.plays(**team(first=LIMIT - 500))
     agent = live_home.begin("spend", *TOKENS)
     question = live_home.await_question("spend")

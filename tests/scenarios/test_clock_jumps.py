@@ -47,7 +47,7 @@ def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
         yield made
 
 
-def test_jumps_of_the_clock_end_no_work_and_repeat_none(live_home: LiveHome) -> None:
+def test_clock_jumps_neither_end_nor_repeat_work(live_home: LiveHome) -> None:
     work = [bash("echo once >> done.txt"), FACT, tell("human", "Soon."), bash("cat done.txt")]
     lead = one_worker("ada")
     jumps(live_home, Script({"coordinator": lead, "ada": [*work, DONE]}))

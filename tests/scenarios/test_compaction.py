@@ -111,7 +111,7 @@ def assert_within_window(live_home: LiveHome, actor: str) -> None:
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_ten_companies_in_a_small_window(live_home: LiveHome, api: str) -> None:
+def test_ten_companies_are_researched_in_a_small_window(live_home: LiveHome, api: str) -> None:
     analyst = Analyst("finish", "work")
     live_home.plays(coordinator=analyst)
 
@@ -147,7 +147,7 @@ def lead_through(live_home: LiveHome, analyst: Analyst, title: str, name: str) -
     return live_home.lead(GOAL, *SMALL, "--name", name, meanwhile=meanwhile)
 
 
-def test_the_coordinator_dies_in_a_compaction_and_after_it(live_home: LiveHome) -> None:
+def test_coordinator_killed_in_and_after_a_compaction_continues(live_home: LiveHome) -> None:
     analyst = Analyst("finish", "summary", "after")
     live_home.plays(coordinator=analyst)
     outcome = lead_through(live_home, analyst, "coordinator dies-of-it", "dies-of-it")
@@ -155,7 +155,7 @@ def test_the_coordinator_dies_in_a_compaction_and_after_it(live_home: LiveHome) 
     assert_complete(outcome, outcome.conversation(), researched)
 
 
-def test_a_worker_dies_before_a_compaction_and_in_it(live_home: LiveHome) -> None:
+def test_worker_killed_before_and_in_a_compaction_continues(live_home: LiveHome) -> None:
     analyst = Analyst("publish", "flush", "summary")
     live_home.plays(coordinator=one_worker("ada", task=GOAL), ada=analyst)
     outcome = lead_through(live_home, analyst, "worker ada", "its-worker-dies")
@@ -177,7 +177,7 @@ def is_long(seen: SeenRequest) -> bool:
 @pytest.mark.parametrize(
     ("refuses", "cause"), [(has_no_summary, ""), (is_long, "refused")], ids=["summary", "length"]
 )
-def test_what_a_service_refuses_is_done_without(
+def test_run_continues_if_the_service_refuses_parts_of_a_compaction(
     live_home: LiveHome, refuses: Callable[[SeenRequest], bool], cause: str
 ) -> None:
     """There is no summary; or the service accepts less than it claims, and receives less."""
@@ -193,7 +193,7 @@ def test_what_a_service_refuses_is_done_without(
         assert not any(event["summary"] for event in compacted)
 
 
-def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(live_home: LiveHome) -> None:
+def test_idle_coordinator_compacts_only_for_a_new_message(live_home: LiveHome) -> None:
     pages = [bash(RESEARCH.format(n=n)) for n in range(1, 9)]
 
     def responder(seen: SeenRequest) -> Reply:

@@ -72,7 +72,7 @@ def test_a_question_is_answered_with_one_key_on_a_small_screen(
     screen.await_screen("[left with 0]")
 
 
-def test_a_worker_is_spoken_to_and_its_words_stream_in(
+def test_worker_is_messaged_and_its_answer_streamed(
     live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate, heard = threading.Event(), threading.Event()
@@ -104,7 +104,7 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(
     wide.await_screen("[left with 0]")
 
 
-def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
+def test_console_continues_after_kills_of_gateway_and_router(
     live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate = threading.Event()
@@ -199,7 +199,7 @@ def test_each_event_of_a_run_is_one_line_of_the_terminal_and_so_is_its_progress(
     live_home.stop("wide")
 
 
-def test_top_watches_pauses_kills_and_opens(live_home: LiveHome, terminal: Terminals) -> None:
+def test_top_view_pauses_kills_and_opens_entities(live_home: LiveHome, terminal: Terminals) -> None:
     gate = threading.Event()
     live_home.plays(coordinator=one_worker("eve"), eve=[held(FACT, gate), DONE, DONE])
     agent = live_home.begin("topped")

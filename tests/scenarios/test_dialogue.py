@@ -167,7 +167,7 @@ def heard(live_home: LiveHome, name: str, words: str) -> SeenRequest:
 
 
 @pytest.mark.parametrize("storm", [False, True], ids=["in peace", "while processes are killed"])
-def test_the_dialogue_of_section_8_8(live_home: LiveHome, storm: bool) -> None:
+def test_dialogue_of_section_8_8_is_reproduced(live_home: LiveHome, storm: bool) -> None:
     alices_turn, bobs_turn = threading.Event(), threading.Event()
     name = "stormy" if storm else "chips"
     asks = says_once("human", FOCUS, DATA_CENTER, alices_turn)

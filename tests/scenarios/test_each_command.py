@@ -136,25 +136,25 @@ def of(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "AGIRAPH_HOME": str(home)}
 
 
-def test_each_command_has_a_play() -> None:
+def test_each_command_has_a_scenario() -> None:
     played = {path_of(play) for play in PLAYS}
     named = [path for path, command in commands_in(agiraph) if does_something(command)]
     without = [" ".join(path) for path in named if not any(p[: len(path)] == path for p in played)]
     assert not without, f"a line for each in tests/scenarios/plays.py: {without}"
 
 
-def test_each_command_in_a_fresh_home(ann: Mapping[str, Session], tmp_path: Path) -> None:
+def test_each_command_works_in_a_fresh_home(ann: Mapping[str, Session], tmp_path: Path) -> None:
     at_once(ann, of(tmp_path), NAMES, Play.codes_in_fresh_home)
 
 
-def test_each_command_with_nothing_running(ann: Mapping[str, Session], full: Full) -> None:
+def test_each_command_works_without_a_supervisor(ann: Mapping[str, Session], full: Full) -> None:
     def codes(play: Play) -> tuple[int, ...]:
         return () if play.needs == "nothing" else play.codes_without_supervisor()
 
     at_once(ann, of(full.home), full.names, codes)
 
 
-def test_each_command_of_two_people_at_once_among_hundreds_of_agents(
+def test_each_command_works_for_two_people_among_hundreds_of_agents(
     seats: Mapping[str, Session], full: Full, running: LiveHome
 ) -> None:
     environ = {**running.server.env("openai"), **of(full.home)}

@@ -48,7 +48,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWorkersHome]
         yield live_home
 
 
-def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_home(
+def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     far: RemoteWorkersHome, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.bin").write_bytes(LARGE)
@@ -113,7 +113,7 @@ def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(far: RemoteWo
     assert (published / "large.bin").stat().st_size == 3_000_000
 
 
-def test_workers_elsewhere_that_wait_for_each_other_are_noticed_and_one_that_asks_is_not(
+def test_standstill_of_remote_workers_is_detected_and_a_question_is_not_one(
     far: RemoteWorkersHome,
 ) -> None:
     def coordinator(seen: SeenRequest) -> Reply:

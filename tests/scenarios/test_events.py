@@ -103,13 +103,13 @@ def of_type(folder: Path, kind: str) -> int:
     return [event["type"] for event in log(folder)].count(kind)
 
 
-def test_every_type_happens_and_is_of_the_table(agent: Path) -> None:
+def test_every_event_type_of_the_table_occurs(agent: Path) -> None:
     triggers = {name for name in BY_NAME if name.startswith("trigger.")}
     assert set(BY_NAME) - types(agent) - {*SEEN_ELSEWHERE.split()} - triggers == set()
     assert types(agent) <= set(BY_NAME)
 
 
-def test_an_event_tells_what_its_type_says(agent: Path) -> None:
+def test_event_has_only_the_fields_of_its_type(agent: Path) -> None:
     surprises = {
         (event["type"], field)
         for event in log(agent)
@@ -119,7 +119,7 @@ def test_an_event_tells_what_its_type_says(agent: Path) -> None:
     assert surprises == set()
 
 
-def test_a_kill_of_the_coordinator_tells_nothing_twice_and_hides_nothing(agent: Path) -> None:
+def test_killed_coordinator_neither_repeats_nor_omits_events(agent: Path) -> None:
     count = Counter(event["type"] for event in log(agent))
     once = ONCE.split()
     assert {kind: count[kind] for kind in once} == dict.fromkeys(once, 1)
@@ -128,7 +128,7 @@ def test_a_kill_of_the_coordinator_tells_nothing_twice_and_hides_nothing(agent: 
     assert count["child.crashed"] == 1
 
 
-def test_a_coordinator_that_is_woken_for_nothing_says_nothing_again(
+def test_coordinator_woken_without_cause_reports_nothing_again(
     live_home: LiveHome, agent: Path
 ) -> None:
     ready = of_type(agent, "child.ready")

@@ -216,7 +216,7 @@ def shown(found: Any, usual: Any) -> str:
     return f"{found}, usually {usual}"
 
 
-def test_a_process_may_die_after_a_write_to_any_file(live_home: DyingProcessHome) -> None:
+def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: DyingProcessHome) -> None:
     outcome, deaths = undisturbed(live_home, "team")
     assert outcome["status"] == "completed", outcome
     assert_survives(live_home, "team", outcome, sampled(deaths))
@@ -224,7 +224,7 @@ def test_a_process_may_die_after_a_write_to_any_file(live_home: DyingProcessHome
 
 @pytest.mark.machines
 @pytest.mark.parametrize("run", RUNS)
-def test_a_process_may_die_after_every_write(live_home: DyingProcessHome, run: str) -> None:
+def test_kill_after_every_write_changes_no_outcome(live_home: DyingProcessHome, run: str) -> None:
     outcome, deaths = undisturbed(live_home, run)
     assert outcome["status"] in ("completed", "idle"), outcome
     assert_survives(live_home, run, outcome, deaths)

@@ -10,7 +10,7 @@ from tests.scenarios.steps import UNTIL_KILLED, WAIT, finish, publish, spawn, wr
 CHECKS = ["grep -q forty-two report.md", "test $(wc -l < report.md) -eq 1"]
 
 
-def test_a_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveHome) -> None:
+def test_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveHome) -> None:
     live_home.plays(
         coordinator=[
             call("create_work_node", name="report", role="ada", task="Report", checks=CHECKS),
@@ -50,7 +50,7 @@ def test_a_result_that_fails_its_check_is_refused_until_it_passes(live_home: Liv
     assert max(map(len, told.splitlines())) < 100
 
 
-def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(live_home: LiveHome) -> None:
+def test_kill_during_the_checks_repeats_none(live_home: LiveHome) -> None:
     checks = ["echo one >> ran.txt", f"{UNTIL_KILLED}; echo two >> ran.txt"]
     proof, verdict = (
         call("create_work_node", name=name, worker=worker, task="Prove", checks=checks)

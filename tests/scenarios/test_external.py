@@ -53,7 +53,7 @@ open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
 """
 
 
-def test_a_command_does_a_node_and_speaks_with_its_team(
+def test_command_agent_completes_a_node_and_exchanges_messages(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = preset(live_home.home, "writer", program(tmp_path, AGENT))
@@ -136,7 +136,7 @@ def gone(processes: list[psutil.Process]) -> None:
     until(lambda: not any(map(is_alive, processes)), "what it had started has ended")
 
 
-def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
+def test_killed_worker_leaves_no_agent_and_its_next_incarnation_continues(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
@@ -156,7 +156,7 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
     assert len(outcome.completions()) == 1
 
 
-def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_node(
+def test_killed_agent_is_restarted_and_a_failing_one_fails_its_node(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
@@ -178,7 +178,7 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
     assert problems[1:] == ["exit code 1: out of paper"] * 2
 
 
-def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
+def test_agent_is_paused_and_stopped_with_its_descendants(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
@@ -246,7 +246,7 @@ else:
 """
 
 
-def test_no_node_is_completed_without_a_result_and_its_checks(
+def test_node_needs_a_result_and_passed_checks_to_complete(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     checks = ["python3 tool.py | grep -x 42"]
@@ -274,7 +274,7 @@ print("robot 1.0 has started; https://robot.example/docs")
 """
 
 
-def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
+def test_log_alone_is_not_a_result_and_private_files_are_not_work(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     robot = {"command": [program(tmp_path, SILENT)], "leaves": [".robot"], "stdout": "log"}
@@ -319,7 +319,7 @@ def test_a_plan_with_an_agent_that_is_not_here_is_refused(
     assert "Traceback" not in done.stderr
 
 
-def test_a_plan_with_a_command_is_done(live_home: LiveHome, tmp_path: Path) -> None:
+def test_plan_with_a_command_agent_is_executed(live_home: LiveHome, tmp_path: Path) -> None:
     command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
     live_home.plays(coordinator=[WAIT, finish("Copied")])
     outcome = live_home.complete(
@@ -416,7 +416,7 @@ say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output
     [("cat _inbox.md", [100]), ("ls -l _inbox.md", [100, 150])],
     ids=["has-read-it", "has-not"],
 )
-def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
+def test_agent_gets_a_further_turn_for_unread_messages(
     live_home: LiveHome, tmp_path: Path, command: str, used: list[int]
 ) -> None:
     agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
@@ -517,7 +517,7 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
 
 
 @pytest.mark.parametrize("way", ["heeds", "ends"])
-def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
+def test_unfinished_result_at_a_limit_is_published_in_part(
     live_home: LiveHome, caller: str, way: str
 ) -> None:
     live_home.plays(coordinator=led("hal", f"{caller} way={way}"), **{"*": [say("fine")] * 9})
@@ -531,7 +531,7 @@ def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
 
 
 @pytest.mark.usefixtures("caller")
-def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
+def test_agent_without_messages_during_a_turn_is_interrupted_for_a_limit_warning(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})

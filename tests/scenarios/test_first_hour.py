@@ -7,7 +7,7 @@ from tests.first_hour.page import PAGE, told
 from tests.first_hour.story import played
 
 
-def test_the_first_hour_is_as_the_page_tells_it() -> None:
+def test_first_hour_page_matches_its_replay() -> None:
     with tempfile.TemporaryDirectory(prefix="hour") as folder:
         page = played(Path(folder).resolve())
     assert told(page) == told(PAGE.read_text(encoding="utf-8")), "`make first-hour` writes it anew"

@@ -68,7 +68,7 @@ def has_completed(change: ChangeView) -> bool:
     return isinstance(change, EventsChangeView) and "agent.completed" in change.types
 
 
-def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gateway(
+def test_streamed_text_and_changes_continue_after_a_gateway_kill(
     killable_home: LiveHome,
 ) -> None:
     live_home, gate, end = killable_home, threading.Event(), threading.Event()
@@ -134,9 +134,7 @@ echo Looked. > _result.md
 """
 
 
-def test_what_an_external_agent_writes_is_streamed_too(
-    killable_home: LiveHome, tmp_path: Path
-) -> None:
+def test_output_of_an_external_agent_is_streamed(killable_home: LiveHome, tmp_path: Path) -> None:
     live_home = killable_home
     slow = preset(live_home.home, "slow", program(tmp_path, SLOW))
     live_home.plays(coordinator=led("hal", slow))

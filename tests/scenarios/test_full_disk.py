@@ -98,7 +98,7 @@ def test_full_disk_stops_no_process_permanently(full_disk_home: LiveHome, disk: 
     assert not outcome.events("child.crashed")
 
 
-def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
+def test_run_reports_a_full_disk_and_continues_when_there_is_room(
     full_disk_home: LiveHome, disk: SmallDisk
 ) -> None:
     live_home, home = full_disk_home, disk.path / "own"
@@ -119,9 +119,7 @@ def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
     assert not processes_of(home)
 
 
-def test_nothing_is_begun_on_a_disk_that_is_full_already(
-    full_disk_home: LiveHome, disk: SmallDisk
-) -> None:
+def test_full_disk_refuses_a_new_run(full_disk_home: LiveHome, disk: SmallDisk) -> None:
     home = disk.path / "late"
     (home / "system" / "logs").mkdir(parents=True)
     disk.fill()

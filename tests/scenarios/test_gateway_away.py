@@ -44,7 +44,7 @@ def test_a_gateway_that_hangs_is_waited_for_until_its_successor_answers(known: L
     assert gateway_of(known) != gateway
 
 
-def test_a_gateway_that_stays_away_is_named_with_its_state(
+def test_unavailable_gateway_is_named_with_its_state(
     known: LiveHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cli.options.shared.AWAY_SECONDS", 0.0)

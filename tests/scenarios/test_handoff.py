@@ -35,7 +35,7 @@ def live_home(make_live_home: MakeLiveHome) -> LiveHome:
     return make_live_home(CONFIG)
 
 
-def test_the_rest_is_handed_on_to_a_node_that_goes_on(live_home: LiveHome) -> None:
+def test_remaining_work_is_handed_to_a_follow_up_node(live_home: LiveHome) -> None:
     missing = "companies 7 to 10, from input/list.md"
     leads: Plays = [
         node("report", role="ada"),
@@ -63,7 +63,7 @@ def test_the_rest_is_handed_on_to_a_node_that_goes_on(live_home: LiveHome) -> No
     assert outcome.published("report-rest-") == {"four.md": "four companies"}
 
 
-def test_what_a_worker_leaves_at_its_end_is_named(live_home: LiveHome) -> None:
+def test_files_left_by_a_failed_worker_are_named(live_home: LiveHome) -> None:
     drafts = [write("draft.md", "a draft"), write("draft.md", "a longer draft")]
     leads: Plays = [node("report", role="bob"), WAIT, finish_with("wait")]
     live_home.plays(coordinator=leads, **{"bob-1": [*drafts, write("more.md", "more")]})
@@ -73,14 +73,14 @@ def test_what_a_worker_leaves_at_its_end_is_named(live_home: LiveHome) -> None:
     assert "/scratch/: draft.md, more.md; to go on" in row
 
 
-def test_a_worker_that_never_comes_to_an_end_is_given_up(live_home: LiveHome) -> None:
+def test_worker_beyond_its_turns_is_given_up(live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("fay"), fay=lambda seen: bash(f"echo {seen.step}"))
     outcome = live_home.lead("Go on for ever", "--name", "endless")
     assert "the node's 3 model turns are used up" in outcome.result["result"]
     assert len(live_home.server.seen_by("fay")) == 3
 
 
-def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(live_home: LiveHome) -> None:
+def test_worker_with_a_full_context_publishes_in_part(live_home: LiveHome) -> None:
     pages = (bash(f"seq {n}0000 {n}9999") for n in range(1, 8))
     half = publish("half of it", missing="the other half")
     steps = [calls(write("half.md", "half"), *pages), half]
@@ -96,7 +96,7 @@ def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(live_home
     assert not outcome.events("memory.compacted")
 
 
-def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
+def test_given_up_worker_leaves_notes_and_its_coordinator_plans_again(
     live_home: LiveHome,
 ) -> None:
     again = [spawn("bob"), node("bob-facts", "bob"), call("wait", nodes=["bob-facts"]), finish()]

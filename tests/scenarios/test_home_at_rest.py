@@ -172,7 +172,7 @@ def lasting(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("args", READING, ids=" ".join)
-def test_a_home_at_rest_reads_as_it_did_while_its_supervisor_ran(
+def test_home_without_a_supervisor_shows_the_same_records(
     rest: Rest, args: tuple[str, ...]
 ) -> None:
     before = contents(rest.home)
@@ -209,7 +209,7 @@ def test_the_beginning_of_a_name_is_enough(
     [("show", "kno"), ("board", "kn"), ("usage", "kno"), ("questions", "kno"), ("logs", "kno")],
     ids=" ".join,
 )
-def test_the_beginning_of_several_names_is_wrong_usage_that_lists_them(
+def test_ambiguous_prefix_is_wrong_usage_with_the_matches(
     rest: Rest, args: tuple[str, ...]
 ) -> None:
     done = rest.run(*args)
@@ -227,13 +227,13 @@ def test_a_mistyped_name_is_answered_with_the_nearest(rest: Rest) -> None:
     assert "did you mean 'ada-facts'" in rest.run("board", "known", "ada-fats").stderr
 
 
-def test_events_and_logs_are_there_too(rest: Rest) -> None:
+def test_events_and_logs_are_shown_without_a_supervisor(rest: Rest) -> None:
     found = rest.json("events", "known")
     assert found[: len(rest.events)] == rest.events
     assert "ready" in rest.run("logs", "broker").stdout
 
 
-def test_each_command_ends_silently_when_its_reader_has_gone(rest: Rest) -> None:
+def test_each_command_ends_silently_when_its_reader_is_closed(rest: Rest) -> None:
     as_json = [*READING, ("events", "known"), ("logs",), ("knowledge", "stats"), ("config", "show")]
     as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
     as_text.remove(("usage", "known", "--by", "node", "--budgets"))
@@ -247,7 +247,7 @@ def test_error_without_a_reader_keeps_its_exit_code(rest: Rest) -> None:
     assert [*ends] == [(2, ""), (2, "")]
 
 
-def test_how_a_run_ended_needs_no_supervisor(rest: Rest) -> None:
+def test_outcome_of_a_run_is_shown_without_a_supervisor(rest: Rest) -> None:
     waited = rest.run("wait", "known")
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
     attached = rest.run("attach", "known")
@@ -288,7 +288,9 @@ def test_ps_lists_former_entities_and_says_that_nothing_runs(rest: Rest) -> None
     ],
     ids=" ".join,
 )
-def test_what_needs_a_supervisor_says_how_to_start_one(rest: Rest, args: tuple[str, ...]) -> None:
+def test_command_that_needs_a_supervisor_names_how_to_start_one(
+    rest: Rest, args: tuple[str, ...]
+) -> None:
     before = contents(rest.home)
     done = rest.run(*args)
     assert (done.returncode, done.stdout) == (4, "")
@@ -297,9 +299,7 @@ def test_what_needs_a_supervisor_says_how_to_start_one(rest: Rest, args: tuple[s
     assert contents(rest.home) == before
 
 
-def test_what_must_write_starts_a_supervisor_for_as_long_as_it_takes(
-    rest: Rest, tmp_path: Path
-) -> None:
+def test_writing_command_starts_a_temporary_supervisor(rest: Rest, tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
     (project / "shop.py").write_text("def sell() -> None: ...\n")
@@ -323,7 +323,7 @@ def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_pat
     assert processes_of(tmp_path) == []
 
 
-def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_path: Path) -> None:
+def test_home_with_all_processes_killed_shows_the_same_records(rest: Rest, tmp_path: Path) -> None:
     """The database's last writes are then beside it, in a log that no process has merged."""
     with running_home(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
         _fill(live_home)
@@ -350,7 +350,7 @@ def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_p
         live_home.supervisor = live_home.start_supervisor()
 
 
-def test_a_home_that_does_not_exist_is_not_made(rest: Rest, tmp_path: Path) -> None:
+def test_missing_home_is_not_created(rest: Rest, tmp_path: Path) -> None:
     home = tmp_path / "none"
     done = rest.run("agents", home=home)
     assert (done.returncode, done.stdout) == (0, "")
@@ -362,7 +362,7 @@ def test_a_home_that_does_not_exist_is_not_made(rest: Rest, tmp_path: Path) -> N
     assert not home.exists()
 
 
-def test_a_damaged_agent_is_left_out_and_told(rest: Rest, tmp_path: Path) -> None:
+def test_damaged_agent_is_omitted_and_reported(rest: Rest, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(rest.home, home, ignore=shutil.ignore_patterns("run"))
     [known] = home.glob("agents/known-*")

@@ -139,7 +139,7 @@ def test_waiting_asker_receives_other_messages_and_survives_a_kill(
     assert live_home.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
 
 
-def test_missing_answer_is_no_refusal_and_the_default_counts(live_home: LiveHome) -> None:
+def test_missing_answer_is_not_a_refusal_and_the_default_counts(live_home: LiveHome) -> None:
     question = ask("Which?", deadline="1s", default="SQLite")
     live_home.plays(coordinator=one_worker("dan"), dan=[question, chosen])
     agent = live_home.begin("unanswered")
@@ -155,7 +155,7 @@ def test_missing_answer_is_no_refusal_and_the_default_counts(live_home: LiveHome
     assert "unanswered: the default applies, SQLite" in late
 
 
-def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(
+def test_coordinator_with_an_open_question_may_rest_until_the_answer(
     live_home: LiveHome,
 ) -> None:
     rests = Reply(text="I wait for your answer.")
@@ -166,7 +166,7 @@ def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(
     assert len(live_home.server.seen_by("coordinator")) == 3
 
 
-def test_a_coordinator_that_was_spoken_to_still_waits_and_the_end_of_its_run_ends_the_question(
+def test_messaged_coordinator_keeps_waiting_and_its_question_ends_with_the_run(
     live_home: LiveHome,
 ) -> None:
     says = Reply(text="It is for the shop.")
@@ -194,7 +194,7 @@ def _activity(live_home: LiveHome, agent: Path) -> str:
     return str(rows[f"{agent.name}/coordinator"]["doing"])
 
 
-def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(live_home: LiveHome) -> None:
+def test_question_of_a_departed_worker_is_withdrawn(live_home: LiveHome) -> None:
     leads = [*one_worker("eve")[:2], ask("Enough?"), finish("x")]
     live_home.plays(coordinator=leads, eve=[ask("Which?")])
     agent = live_home.begin("orphan")

@@ -64,7 +64,7 @@ def begin_cycle(live_home: LiveHome, number: int, agent: str = "monitor") -> Non
     until(lambda: live_home.command(*fire).returncode == 0, f"cycle {number} fired")
 
 
-def test_cycles_of_a_monitor_with_kills(parking_home: LiveHome) -> None:
+def test_monitor_continues_its_cycles_through_kills(parking_home: LiveHome) -> None:
     live_home = parking_home
     (live_home.home / "page").mkdir()
     gate, end = threading.Event(), threading.Event()
@@ -160,9 +160,7 @@ def test_the_embedded_script_surveys_again_in_each_cycle(parking_home: LiveHome)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_an_agent_that_comes_back_from_the_archive_begins_its_next_cycle(
-    parking_home: LiveHome, is_stopped: bool
-) -> None:
+def test_restored_agent_begins_its_next_cycle(parking_home: LiveHome, is_stopped: bool) -> None:
     live_home, name = parking_home, f"archived-{is_stopped}".lower()
     live_home.plays(lambda seen: call("end_cycle", notes="nothing new"))
     agent = live_home.begin(name, "--mode", "infinite", "--cycle", "10m", goal="Watch this folder")

@@ -203,7 +203,7 @@ def assert_nothing_got_out(live_home: LiveHome, outcome: Outcome, token: str) ->
                 assert token.encode() not in data, path
 
 
-def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
+def test_planted_files_of_a_team_lead_no_service_outside_the_home(
     live_home: LiveHome, person: Path
 ) -> None:
     token = (live_home.home / "system" / "token").read_text().strip()

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox
 COMMAND = "cd $AGIRAPH_INPUT && git init -q . ; git init -q sub && touch begun && sleep 600"
 
 
-def test_a_killed_worker_leaves_no_git_and_new_repositories_are_reported(
+def test_killed_worker_leaves_no_git_folder_and_new_repositories_are_reported(
     make_live_home: MakeLiveHome, tmp_path: Path
 ) -> None:
     live_home = make_live_home({"sandbox": {"input": "write"}})
@@ -86,7 +86,7 @@ def test_a_command_that_a_person_has_ended_is_followed_by_a_report(
     assert [event["data"]["paths"] for event in reported] == [["sub/.git"]]
 
 
-def test_an_interrupted_run_names_the_files_that_its_command_left(
+def test_interrupted_run_names_the_new_repositories_of_its_command(
     make_live_home: MakeLiveHome, tmp_path: Path
 ) -> None:
     live_home = make_live_home({"sandbox": {"input": "write"}})

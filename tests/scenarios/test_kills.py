@@ -50,12 +50,12 @@ def lead(live_home: LiveHome, worker: str, kill: Callable[[], object], *args: st
     return outcome
 
 
-def test_a_worker_dies_while_its_model_thinks(live_home: LiveHome) -> None:
+def test_worker_killed_during_a_model_call_continues(live_home: LiveHome) -> None:
     lead(live_home, "ada", lambda: live_home.kill("worker ada"))
     assert len(live_home.server.seen_by("ada")) == 2, "the answer was kept for the next incarnation"
 
 
-def test_the_broker_dies_while_calls_are_in_flight(live_home: LiveHome) -> None:
+def test_broker_killed_during_calls_repeats_them(live_home: LiveHome) -> None:
     def kill() -> None:
         live_home.kill("agiraph: broker")
         until(lambda: len(live_home.server.seen_by("eve")) > 2, "eve's call is asked again")
@@ -63,7 +63,7 @@ def test_the_broker_dies_while_calls_are_in_flight(live_home: LiveHome) -> None:
     lead(live_home, "eve", kill)
 
 
-def test_the_spawner_dies_under_a_run(live_home: LiveHome) -> None:
+def test_killed_spawner_does_not_affect_a_run(live_home: LiveHome) -> None:
     gate = threading.Event()
     parts: dict[str, Steps] = {"fay": [calls(TELL, FACT), held(DONE, gate)], "late": WORK}
     leads = [*one_worker("fay")[:3], *one_worker("late")[:3], finish("Both done")]
@@ -78,16 +78,16 @@ def test_the_spawner_dies_under_a_run(live_home: LiveHome) -> None:
     assert_once(outcome, "fay-facts", "late-facts")
 
 
-def test_the_gateway_dies_under_a_run_that_is_watched(live_home: LiveHome) -> None:
+def test_killed_gateway_does_not_affect_a_watched_run(live_home: LiveHome) -> None:
     lead(live_home, "gus", lambda: live_home.kill("agiraph: human"))
 
 
-def test_the_gateway_dies_before_a_run_has_reached_it(live_home: LiveHome) -> None:
+def test_gateway_killed_before_a_run_reached_it_loses_nothing(live_home: LiveHome) -> None:
     gate = plays(live_home, "jo")
     gate.set()
     outcome = live_home.lead("Find a fact", meanwhile=lambda: live_home.kill("agiraph: human"))
     assert_once(outcome, "jo-facts")
 
 
-def test_the_supervisor_dies_and_the_next_one_goes_on(live_home: LiveHome) -> None:
+def test_killed_supervisor_is_followed_by_one_that_continues(live_home: LiveHome) -> None:
     lead(live_home, "ian", live_home.restart_supervisor)

@@ -75,7 +75,7 @@ def taught(live_home: LiveHome, project: Path) -> LiveHome:
     return live_home
 
 
-def test_what_a_run_taught_is_there_once_whatever_is_killed(taught: LiveHome) -> None:
+def test_lessons_of_a_run_exist_once_despite_kills(taught: LiveHome) -> None:
     live_home = taught
     [mistake] = [one for one in nodes_of(live_home, "billing") if one["kind"] == "mistake"]
     assert mistake["data"]["correction"] == CORRECTION
@@ -88,7 +88,7 @@ def test_what_a_run_taught_is_there_once_whatever_is_killed(taught: LiveHome) ->
     assert (after["nodes"], after["by_kind"]) == (before["nodes"], before["by_kind"])
 
 
-def test_a_second_run_on_the_project_is_shown_it_and_why_tells(
+def test_second_run_of_the_project_is_shown_the_lessons_and_their_reasons(
     taught: LiveHome, project: Path
 ) -> None:
     live_home = taught
@@ -113,7 +113,7 @@ def test_a_second_run_on_the_project_is_shown_it_and_why_tells(
     assert "; importance 0." in table
 
 
-def test_a_run_on_another_project_is_shown_it_only_on_request(
+def test_run_of_another_project_is_shown_the_lessons_only_on_request(
     taught: LiveHome, tmp_path: Path
 ) -> None:
     live_home = taught
@@ -126,7 +126,7 @@ def test_a_run_on_another_project_is_shown_it_only_on_request(
         assert bool(listed) is is_shown, name
 
 
-def test_a_team_of_roles_is_shown_it_and_teaches_too(taught: LiveHome, project: Path) -> None:
+def test_role_team_is_shown_lessons_and_adds_its_own(taught: LiveHome, project: Path) -> None:
     live_home = taught
     live_home.plays(
         project_manager=[to(DEVELOPER, "Deploy billing"), finalize("The invoices are sent.")],
@@ -144,7 +144,7 @@ def test_a_team_of_roles_is_shown_it_and_teaches_too(taught: LiveHome, project: 
     assert "task" in kinds_of(live_home, "invoices")
 
 
-def test_removing_an_agent_keeps_what_it_taught_unless_it_is_to_be_forgotten(
+def test_deleted_agent_leaves_its_lessons_unless_forgotten(
     taught: LiveHome,
 ) -> None:
     live_home = taught
@@ -178,7 +178,7 @@ def both_work(live_home: LiveHome, name: str) -> list[str]:
     return [f"{seen.system}\n{seen.said}" for seen in live_home.server.requests]
 
 
-def test_both_ways_of_working_go_on_without_a_database(taught: LiveHome) -> None:
+def test_both_kinds_of_teams_work_without_a_knowledge_database(taught: LiveHome) -> None:
     live_home, database = taught, taught.home / "knowledge.db"
     for suffix in ("", "-wal", "-shm"):
         database.with_name(f"knowledge.db{suffix}").unlink(missing_ok=True)
@@ -200,7 +200,7 @@ def test_both_ways_of_working_go_on_without_a_database(taught: LiveHome) -> None
     )
 
 
-def test_both_ways_of_working_go_on_with_it_switched_off(make_live_home: MakeLiveHome) -> None:
+def test_both_kinds_of_teams_work_with_knowledge_disabled(make_live_home: MakeLiveHome) -> None:
     off = {"learn": False, "prompt_tokens": 0, "scan": "never"}
     live_home = make_live_home({"run": {"park_after_seconds": 0}, "knowledge": off})
     assert not any(HEADING in told for told in both_work(live_home, "off"))

@@ -32,7 +32,7 @@ def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(
         both.finish(both.second, "second")
 
 
-def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(
+def test_later_run_names_unfinished_agents_and_resumes_them_on_request(
     make_home: MakeHome,
 ) -> None:
     with two(make_home) as both:
@@ -55,7 +55,7 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(
         assert "unfinished: second-2 " in both.finish(fourth, "first")
 
 
-def test_what_was_detached_goes_on_in_a_later_run_which_says_so(make_home: MakeHome) -> None:
+def test_detached_agent_continues_in_a_later_run_that_names_it(make_home: MakeHome) -> None:
     with two(make_home) as both:
         detached = ("run", "Do the second", "--name", "apart", "--detach", *MODEL)
         both.start(*detached).communicate(WITHIN_SECONDS)

@@ -9,7 +9,7 @@ from tests.scenarios.steps import DONE, FACT, bash, held, one_worker
 AGAIN = bash("cat nowhere.md")
 
 
-def test_a_worker_that_goes_on_after_the_warning_fails_its_node(live_home: LiveHome) -> None:
+def test_worker_that_repeats_its_loop_after_the_warning_fails_its_node(live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("ada"), ada=[AGAIN] * 9)
     outcome = live_home.lead("Find a fact", "--name", "circle")
     reason = outcome.data("node.failed")[0]["reason"]
@@ -25,7 +25,7 @@ def test_a_worker_that_goes_on_after_the_warning_fails_its_node(live_home: LiveH
     assert len(outcome.events("tool.loop")) == 1
 
 
-def test_a_worker_that_takes_the_warning_goes_on_also_when_it_was_killed(
+def test_worker_that_ends_its_loop_continues_even_after_a_kill(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()
@@ -43,7 +43,7 @@ def test_a_worker_that_takes_the_warning_goes_on_also_when_it_was_killed(
     assert outcome.completions()
 
 
-def test_a_coordinator_is_told_and_then_its_run_fails_and_it_still_talks(
+def test_looping_coordinator_is_warned_and_its_run_fails_but_it_still_answers(
     live_home: LiveHome,
 ) -> None:
     again = call("read_file", path="nowhere.md")

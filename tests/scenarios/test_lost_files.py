@@ -153,7 +153,7 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["removed", "cut"])
 @pytest.mark.parametrize("pattern", NEEDED)
-def test_a_home_that_has_lost_a_file_starts_or_names_it_and_so_does_doctor(
+def test_home_with_a_lost_file_starts_or_names_it_and_doctor_too(
     lost: LostFiles, pattern: str, is_cut: bool
 ) -> None:
     path = lost.damage(lost.found(pattern), is_cut=is_cut)
@@ -164,7 +164,7 @@ def test_a_home_that_has_lost_a_file_starts_or_names_it_and_so_does_doctor(
 
 
 @pytest.mark.parametrize(("pattern", "kind"), ODD)
-def test_a_home_with_an_odd_file_names_it_and_so_does_doctor(
+def test_home_with_an_irregular_file_names_it_and_doctor_too(
     lost: LostFiles, pattern: str, kind: str
 ) -> None:
     path = lost.replace(lost.found(pattern), kind)
@@ -183,7 +183,7 @@ def test_a_home_with_a_line_that_is_nested_too_deeply_names_the_file_and_so_does
     lost.check_start(path)
 
 
-def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(
+def test_running_home_survives_the_loss_of_its_address_files(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=[finish()])

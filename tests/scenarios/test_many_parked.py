@@ -18,7 +18,7 @@ def responder(seen: SeenRequest) -> Reply:
     return finish("Nothing to do.") if seen.step == 0 else say("Heard.")
 
 
-def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(
+def test_parked_agents_have_no_process_and_wake_for_a_message(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home

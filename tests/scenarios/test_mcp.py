@@ -74,7 +74,7 @@ def lines(file: Path) -> list[str]:
     return file.read_text().split("\n")[:-1] if file.exists() else []
 
 
-def test_a_worker_uses_the_tools_that_are_granted_to_it(live_home: LiveHome, state: Path) -> None:
+def test_worker_uses_its_granted_tools(live_home: LiveHome, state: Path) -> None:
     def look(seen: SeenRequest) -> Any:
         assert '"total": 5' in seen.result("fake__add")
         assert "untrusted" in seen.result("fake__add")
@@ -104,9 +104,7 @@ def test_a_worker_uses_the_tools_that_are_granted_to_it(live_home: LiveHome, sta
     assert not [file for file in everything if TOKEN in file.read_text(errors="replace")]
 
 
-def test_a_coordinator_gives_tools_to_the_workers_it_creates(
-    live_home: LiveHome, state: Path
-) -> None:
+def test_coordinator_gives_tools_to_new_workers(live_home: LiveHome, state: Path) -> None:
     hire, *rest = workers("bob", tools=["lent__add", "lent__act_slowly"])
     uses = calls(
         call("lent__add", a=1, b=1),
@@ -149,7 +147,7 @@ def test_unavailable_tool_is_refused_with_the_available_tools(live_home: LiveHom
         ("bsh", "unknown tool 'bsh', did you mean 'bash'?"),
     ],
 )
-def test_an_agent_that_is_to_have_a_tool_that_there_is_not_is_not_created(
+def test_agent_with_an_unknown_tool_is_not_created(
     live_home: LiveHome, tool: str, reason: str
 ) -> None:
     before = sorted((live_home.home / "agents").iterdir())
@@ -160,7 +158,7 @@ def test_an_agent_that_is_to_have_a_tool_that_there_is_not_is_not_created(
     assert sorted((live_home.home / "agents").iterdir()) == before
 
 
-def test_a_list_of_servers_asks_each_of_them(live_home: LiveHome) -> None:
+def test_listing_asks_each_server(live_home: LiveHome) -> None:
     rows = {row["name"]: row for row in live_home.json("mcp", "list")}
     states = {"fake": "ready", "lent": "ready", "keyless": "unusable"}
     assert {name: row["state"] for name, row in rows.items()} == states
@@ -170,7 +168,7 @@ def test_a_list_of_servers_asks_each_of_them(live_home: LiveHome) -> None:
     assert kept["keyless"] == "unusable"
 
 
-def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(
+def test_server_that_cannot_start_is_reported_and_the_work_continues(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=one_worker("nadia"), nadia=[DONE])
@@ -184,9 +182,7 @@ def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(
     assert "nadia          works without some tools: server 'keyless'" in outcome.progress
 
 
-def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(
-    live_home: LiveHome, state: Path
-) -> None:
+def test_only_repeatable_calls_are_repeated_after_a_kill(live_home: LiveHome, state: Path) -> None:
     folder = state / "fake"
     before = len(lines(folder / "count"))
     live_home.plays(
@@ -223,7 +219,7 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(
     assert acts == ["begun first", "begun second"]
 
 
-def test_what_a_call_returned_is_found_by_the_next_incarnation_of_its_asker(
+def test_result_of_a_call_is_received_by_the_next_incarnation_of_its_caller(
     live_home: LiveHome, state: Path
 ) -> None:
     folder = state / "fake"
@@ -250,7 +246,7 @@ def test_an_interruption_cancels_the_call(live_home: LiveHome, state: Path) -> N
     live_home.await_end(agent)
 
 
-def test_a_new_tool_is_there_for_the_next_node_and_changes_nothing_in_this_one(
+def test_new_tool_is_available_from_the_next_node(
     live_home: LiveHome,
 ) -> None:
     catalog = live_home.home / "system/tools/fake.json"

@@ -84,7 +84,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(result.content[0])
 
 
-def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(live_home: LiveHome) -> None:
+def test_mcp_client_runs_a_team_and_reads_its_result(live_home: LiveHome) -> None:
     live_home.plays(
         coordinator=[
             call("create_work_node", name="facts", task="Write facts.md"),
@@ -208,7 +208,7 @@ def test_over_http_each_client_has_the_scope_of_its_token(live_home: LiveHome, u
     over_http(url, token, talk)
 
 
-def test_without_a_supervisor_the_tools_say_what_to_do_and_start_brings_one(
+def test_mcp_tools_name_a_missing_supervisor_and_start_one(
     tmp_path: Path, live_home: LiveHome
 ) -> None:
     async def talk(client: Client) -> None:

@@ -51,7 +51,7 @@ def mind(gates: list[threading.Event]) -> Responder:
     )
 
 
-def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_killed(
+def test_second_goal_uses_memory_of_the_first_run_despite_kills(
     live_home: LiveHome,
 ) -> None:
     gates = [threading.Event(), threading.Event()]

@@ -74,9 +74,7 @@ COORDINATOR: list[Step] = [
 ]
 
 
-def test_coder_and_tester_find_and_mend_a_bug_by_message(
-    live_home: LiveHome, tmp_path: Path
-) -> None:
+def test_coder_and_tester_fix_a_bug_by_message(live_home: LiveHome, tmp_path: Path) -> None:
     live_home.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
     outcome = live_home.complete("Make a package with code, tests and docs")
     log = outcome.messages()

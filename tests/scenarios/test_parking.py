@@ -51,7 +51,7 @@ def test_question_is_answered_while_all_entities_are_parked(parking_home: LiveHo
     assert "PostgreSQL" in published.read_text()
 
 
-def test_a_question_outlives_the_death_of_everything(parking_home: LiveHome) -> None:
+def test_question_survives_the_kill_of_every_process(parking_home: LiveHome) -> None:
     live_home = parking_home
     agent, question = asked_and_parked(live_home, "outlives")
     for process in processes_of(live_home.home):
@@ -118,7 +118,7 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
     assert [(one["from"], one["to"]) for one in sent] == [("ada", "bob"), ("bob", "ada")]
 
 
-def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
+def test_resumed_agent_does_not_repeat_its_last_message(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home
@@ -139,7 +139,7 @@ def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
     assert said() == before
 
 
-def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(parking_home: LiveHome) -> None:
+def test_wake_and_restart_are_reported_differently(parking_home: LiveHome) -> None:
     live_home = parking_home
     agent, question = asked_and_parked(live_home, "woken")
     live_home.json("respond", question, "PostgreSQL")
@@ -157,7 +157,7 @@ def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(parking_home: LiveH
     until(lambda: restarted in live_home.command("events", agent.name).stdout, "a restart is told")
 
 
-def test_a_team_of_roles_that_has_ended_its_work_has_no_process(parking_home: LiveHome) -> None:
+def test_finished_role_team_has_no_process(parking_home: LiveHome) -> None:
     live_home = parking_home
     done = {"action": "finalize", "final_response": "Ready to ship"}
     live_home.plays(project_manager=[publish(result=done)])

@@ -59,7 +59,7 @@ def test_a_plan_cannot_be_finished_before_its_nodes_have_ended(
     assert outcome.result["incomplete"] == []
 
 
-def test_a_run_fails_whose_plan_was_given_up(live_home: LiveHome, tmp_path: Path) -> None:
+def test_run_fails_if_its_plan_was_given_up(live_home: LiveHome, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
     turns = [

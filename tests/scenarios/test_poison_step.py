@@ -34,7 +34,7 @@ def lead(live_home: LiveHome, name: str, kind: str, actor: str, gate: threading.
         gate.set()
 
 
-def test_a_step_that_ends_its_worker_three_times_fails_the_node(live_home: LiveHome) -> None:
+def test_step_that_kills_its_worker_three_times_fails_the_node(live_home: LiveHome) -> None:
     gate = threading.Event()
     live_home.plays(coordinator=one_worker("ada"), ada=[held(DONE, gate)])
     outcome = lead(live_home, "poisoned", "worker", "ada", gate)
@@ -45,7 +45,7 @@ def test_a_step_that_ends_its_worker_three_times_fails_the_node(live_home: LiveH
     assert (unknown.returncode, "unknown dead letter" in unknown.stderr) == (2, True)
 
 
-def test_a_step_that_ends_its_coordinator_three_times_fails_the_run_and_it_still_talks(
+def test_step_that_kills_its_coordinator_three_times_fails_the_run_but_it_still_answers(
     live_home: LiveHome,
 ) -> None:
     gate, said = threading.Event(), say("I died three times in the same step.")

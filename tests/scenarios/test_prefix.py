@@ -23,7 +23,7 @@ def loop_of(live_home: LiveHome, api: str, name: str) -> list[SeenRequest]:
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_nine_tenths_of_a_loop_s_input_is_a_prefix_of_the_turn_before(
+def test_nine_tenths_of_the_input_of_a_turn_is_a_cached_prefix(
     live_home: LiveHome, api: str
 ) -> None:
     asked = loop_of(live_home, api, f"ada-{api}")

@@ -88,7 +88,7 @@ def _standing(live_home: LiveHome, agent: str) -> JsonObject | None:
     return shown if shown["status"] == "standing_still" else None
 
 
-def test_a_coordinator_that_writes_to_those_who_wait_has_its_run_continue(
+def test_run_continues_when_its_coordinator_messages_the_waiting_workers(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home
@@ -173,7 +173,7 @@ def _starts(agent: str, live_home: LiveHome) -> dict[str, int]:
     return {one: ready.count(one) for one in ready if not one.endswith("/coordinator")}
 
 
-def test_a_wait_for_a_message_ends_by_itself_and_says_so(parking_home: LiveHome) -> None:
+def test_wait_for_a_message_times_out_and_reports_it(parking_home: LiveHome) -> None:
     live_home = parking_home
 
     def ada(seen: SeenRequest) -> Reply:
@@ -196,7 +196,9 @@ def test_a_wait_for_a_message_ends_by_itself_and_says_so(parking_home: LiveHome)
     assert not events_of(agent, "agent.standstill")
 
 
-def test_a_role_of_a_team_that_waits_is_told_that_nothing_will_come(parking_home: LiveHome) -> None:
+def test_waiting_role_of_a_team_is_notified_that_no_message_will_come(
+    parking_home: LiveHome,
+) -> None:
     live_home = parking_home
     done = RoleDecision(action="finalize", final_response="Ready")
 
@@ -214,7 +216,7 @@ def test_a_role_of_a_team_that_waits_is_told_that_nothing_will_come(parking_home
     live_home.await_end(live_home.home / "agents" / agent.id)
 
 
-def test_a_worker_of_a_plan_that_leads_itself_is_told_that_nothing_will_come(
+def test_waiting_worker_of_an_unled_plan_is_notified_that_no_message_will_come(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home
@@ -234,7 +236,7 @@ def test_a_worker_of_a_plan_that_leads_itself_is_told_that_nothing_will_come(
     assert not live_home.server.seen_by("coordinator")
 
 
-def test_a_worker_that_is_interrupted_in_a_wait_works_and_its_run_does_not_stand_still(
+def test_interrupted_wait_resumes_the_worker_without_a_standstill(
     parking_home: LiveHome,
 ) -> None:
     live_home, gate = parking_home, threading.Event()
@@ -267,7 +269,7 @@ def _status_of(live_home: LiveHome, agent: str, node: str) -> str:
     return next((str(row["status"]) for row in rows if row["name"] == node), "")
 
 
-def test_a_cycle_of_an_infinite_run_that_stands_still_fails_the_run(parking_home: LiveHome) -> None:
+def test_standstill_in_a_cycle_fails_the_infinite_run(parking_home: LiveHome) -> None:
     live_home = parking_home
     live_home.plays(coordinator=begins_and_says("Waiting."), **ALL_WAIT)
     agent = live_home.begin("endless", "--mode", "infinite")

@@ -71,7 +71,7 @@ def test_an_output_that_does_not_fit_is_asked_for_again(live_home: LiveHome) -> 
     assert [e.data["is_error"] for e in result.logs if e.type == "tool.result"][:2] == [True, True]
 
 
-def test_a_stream_tells_of_nodes_messages_and_questions(live_home: LiveHome) -> None:
+def test_stream_yields_nodes_messages_and_questions(live_home: LiveHome) -> None:
     live_home.plays(
         coordinator=[
             calls(call("spawn_worker", name="ada"), call("spawn_worker", name="bob")),
@@ -103,7 +103,7 @@ def test_a_stream_tells_of_nodes_messages_and_questions(live_home: LiveHome) -> 
     assert "node.completed" in str(end.result.logs)
 
 
-async def test_it_works_inside_a_running_event_loop(live_home: LiveHome) -> None:
+async def test_runtime_works_inside_a_running_event_loop(live_home: LiveHome) -> None:
     async def decide(question: QuestionAsked) -> str:
         await asyncio.sleep(0)
         return f"answered {question.question}"
@@ -161,7 +161,7 @@ def asked_coordinator(live_home: LiveHome) -> list[SeenRequest]:
     return [seen for seen in live_home.server.requests if seen.is_for("coordinator")]
 
 
-def test_a_graph_is_carried_out_without_a_model_that_leads(live_home: LiveHome) -> None:
+def test_graph_is_executed_without_a_leading_model(live_home: LiveHome) -> None:
     live_home.plays(**{"worker-1": [*FOUND, *FOUND]})
     scheduler = chain()
     assert (scheduler.ready(), scheduler.ready(["first"])) == (["first"], ["second"])
@@ -212,7 +212,7 @@ def test_a_manager_of_a_graph_reaches_the_model_of_the_coordinator(live_home: Li
     assert result.files["second/summary.md"].read_text() == "urgent\n"
 
 
-def test_a_graph_fails_with_a_node_unless_it_is_optional(live_home: LiveHome) -> None:
+def test_graph_fails_with_a_required_node_only(live_home: LiveHome) -> None:
     def gives_up(seen: SeenRequest) -> Reply:
         is_first = "# Assignment: first" in seen.said
         return FOUND[seen.step] if is_first and seen.step < 2 else say("I cannot.")  # type: ignore[return-value]
@@ -226,7 +226,7 @@ def test_a_graph_fails_with_a_node_unless_it_is_optional(live_home: LiveHome) ->
     assert asked_coordinator(live_home) == []
 
 
-def test_a_team_works_side_by_side(live_home: LiveHome) -> None:
+def test_team_works_in_parallel(live_home: LiveHome) -> None:
     leads: Plays = [call("wait"), call("finish", summary="both are done")]
     live_home.plays(coordinator=leads, ada=FOUND, bob=FOUND)
     roles = [Role("ada", "Look here"), Role("bob", "Look there", title="surveyor")]
@@ -248,7 +248,7 @@ async def give_up() -> str:
     os._exit(3)
 
 
-def test_functions_are_tools_and_die_alone(live_home: LiveHome) -> None:
+def test_function_tool_may_crash_without_affecting_others(live_home: LiveHome) -> None:
     def used(seen: SeenRequest, name: str) -> str:
         [found] = [one for one in seen.tools if one.endswith(name)]
         return found
@@ -324,7 +324,7 @@ def test_a_model_that_cannot_be_asked_is_an_invalid_input(live_home: LiveHome) -
         Runtime("nowhere/x", home=live_home.home).run(Task("Do it"))
 
 
-def test_a_cycle_is_a_deadlock_that_names_it() -> None:
+def test_deadlock_error_names_the_cycle() -> None:
     cycle = Graph([Node(id="a", task="x", deps=["b"]), Node(id="b", task="x", deps=["a"])])
     with pytest.raises(DeadlockError, match="a -> b -> a") as found:
         Scheduler(cycle)
@@ -396,14 +396,14 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
 
 
 @pytest.mark.parametrize(("make", "given", "told"), WRONG)
-def test_what_cannot_be_is_refused_by_name(
+def test_invalid_argument_is_refused_by_name(
     make: Callable[..., object], given: object, told: str
 ) -> None:
     with pytest.raises(InvalidInput, match=told):
         make(**given) if isinstance(given, dict) else make(given)
 
 
-def test_what_is_made_with_a_runtime_takes_all_of_its_options() -> None:
+def test_runtime_accepts_all_of_its_options() -> None:
     own = [*inspect.signature(Runtime.__init__).parameters][2:]
     assert own == [*RuntimeOptions.__annotations__]
 
@@ -429,7 +429,7 @@ def test_a_program_that_ends_within_a_stream_ends(live_home: LiveHome, tmp_path:
     assert live_home.states(left) == {f"{left}/coordinator": "stopped"}
 
 
-def test_an_interrupt_of_a_program_leaves_no_process(tmp_path: Path) -> None:
+def test_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "program.py").write_text(
         "from agiraph import Runtime, Task\n"

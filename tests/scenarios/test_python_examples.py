@@ -128,7 +128,7 @@ def servers(live_home: LiveHome, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.mark.usefixtures("servers")
 @pytest.mark.parametrize("name", PLAYS)
-def test_a_program_of_the_page_does_what_it_says(
+def test_example_program_prints_the_documented_output(
     name: str,
     live_home: LiveHome,
     tmp_path: Path,
@@ -145,7 +145,7 @@ def test_a_program_of_the_page_does_what_it_says(
     assert live_home.server.problems == []
 
 
-def test_the_page_has_each_program_as_it_is() -> None:
+def test_page_contains_each_example_program_unchanged() -> None:
     on_page = dict(re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```\n", PAGE, re.S))
     assert on_page == {path.stem: path.read_text("utf-8") for path in EXAMPLES.glob("*.py")}
     assert {*on_page} == {*PLAYS}

@@ -234,7 +234,7 @@ def test_a_worker_has_its_parts_built_by_claude_code(live_home: LiveHome) -> Non
     assert len(outcome.completions()) == 4
 
 
-def test_codex_does_a_node_and_gets_what_came_too_late(live_home: LiveHome) -> None:
+def test_codex_completes_a_node_and_receives_a_late_message(live_home: LiveHome) -> None:
     def run(command: str) -> Reply:
         return call("exec_command", cmd=command)
 

@@ -58,7 +58,7 @@ def agent_process(live_home: LiveHome, preset: str) -> psutil.Process | None:
     return None
 
 
-def test_it_writes_a_file_is_resumed_after_a_kill_and_runs_the_commands_that_no_rule_denies(
+def test_agent_writes_a_file_is_resumed_after_a_kill_and_runs_permitted_commands(
     live_home: LiveHome, preset: str
 ) -> None:
     gate, asks = threading.Event(), preset == "gemini-acp"
@@ -106,7 +106,7 @@ def tools_called(outcome: Outcome) -> list[str]:
 
 
 @only_gemini
-def test_without_money_it_ends_at_once_and_is_not_started_again(
+def test_agent_without_money_ends_at_once_and_is_not_restarted(
     live_home: LiveHome, preset: str
 ) -> None:
     def gemini(seen: SeenRequest) -> Reply:

@@ -140,7 +140,7 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(
     assert len(outcome.events("shared.written")) == 2
 
 
-def test_a_parent_whose_part_failed_is_told_why_and_tries_again(live_home: LiveHome) -> None:
+def test_parent_of_a_failed_sub_node_is_notified_and_retries(live_home: LiveHome) -> None:
     gate = threading.Event()
 
     def again(seen: SeenRequest) -> Reply:
@@ -173,7 +173,7 @@ def test_a_parent_whose_part_failed_is_told_why_and_tries_again(live_home: LiveH
     assert not any("flaky" in text for text in said), "its parent looks after it"
 
 
-def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(live_home: LiveHome) -> None:
+def test_deadlock_is_reported_to_the_coordinator_that_resolves_it(live_home: LiveHome) -> None:
     def told(seen: SeenRequest) -> Reply:
         assert json.loads(seen.result("wait"))["interrupted_by_message"]
         assert "[Board]: deadlock: " in seen.said
@@ -194,7 +194,7 @@ def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(live_home: LiveHome
     assert len(outcome.completions()) == 4
 
 
-def test_a_worker_that_leads_launches_a_stage_below_its_own_node(live_home: LiveHome) -> None:
+def test_leading_worker_launches_a_stage_below_its_own_node(live_home: LiveHome) -> None:
     stage = {"name": "Build", "roles": [{"name": "ben", "prompt": "Build it"}]}
     leads: Plays = [spawn("ada", can_lead=True), node("app", "ada", labels=["web"]), *TELL_ALL]
     launch = call("launch_roles", stage=stage)

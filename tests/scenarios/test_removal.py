@@ -22,7 +22,7 @@ def ended(live_home: LiveHome, name: str) -> str:
     return agent.name
 
 
-def test_agents_are_deleted_and_what_was_freed_is_said(live_home: LiveHome) -> None:
+def test_agents_are_deleted_and_the_freed_space_is_shown(live_home: LiveHome) -> None:
     one, other = ended(live_home, "gone"), ended(live_home, "gone-too")
     unknown = live_home.command("rm", "gone", "nobody", "--yes")
     assert (unknown.returncode, "unknown agent 'nobody'" in unknown.stderr) == (2, True)
@@ -37,7 +37,7 @@ def test_agents_are_deleted_and_what_was_freed_is_said(live_home: LiveHome) -> N
     ]
 
 
-def test_only_what_ended_long_ago_and_has_no_triggers_is_pruned(live_home: LiveHome) -> None:
+def test_only_long_ended_agents_without_triggers_are_pruned(live_home: LiveHome) -> None:
     plain, awaited = ended(live_home, "pruned"), ended(live_home, "awaited")
     live_home.command("triggers", "awaited", "add", "Look", "--every", "1h")
     kept = live_home.json("prune", "--older-than", "1h")
@@ -57,7 +57,7 @@ def test_only_what_ended_long_ago_and_has_no_triggers_is_pruned(live_home: LiveH
     )
 
 
-def test_an_agent_at_work_is_not_deleted_unasked(live_home: LiveHome) -> None:
+def test_working_agent_is_not_deleted_without_force(live_home: LiveHome) -> None:
     gate = Event()
     live_home.plays(coordinator=[spawn("ada"), node("x", "ada"), WAIT], ada=[held(DONE, gate)])
     agent = live_home.begin("busy-agent")

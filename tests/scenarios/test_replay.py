@@ -11,9 +11,7 @@ from tests.scenarios.steps import bash, one_worker, publish, write
 FACT = bash("ls $AGIRAPH_INPUT > fact.md; cat fact.md")
 
 
-def test_a_run_is_played_again_and_says_where_it_differs(
-    live_home: LiveHome, tmp_path: Path
-) -> None:
+def test_run_is_replayed_and_a_divergence_is_located(live_home: LiveHome, tmp_path: Path) -> None:
     file, folder = tmp_path / "calls.jsonl", tmp_path / "in"
     folder.mkdir()
     (folder / "a.txt").write_text("a")
@@ -39,7 +37,7 @@ def test_a_run_is_played_again_and_says_where_it_differs(
     assert (missing.returncode, "No such file" in missing.stderr) == (2, True)
 
 
-def test_another_model_answers_in_the_place_of_one_that_fails(parking_home: LiveHome) -> None:
+def test_fallback_model_replaces_a_failing_one(parking_home: LiveHome) -> None:
     live_home = parking_home
     steps = [write("fact.md", "x"), publish("done")]
 

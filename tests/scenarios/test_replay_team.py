@@ -41,9 +41,7 @@ def lead(seen: SeenRequest) -> Reply:
 
 
 @pytest.mark.slow
-def test_a_team_is_played_again_every_time_under_whatever_name(
-    live_home: LiveHome, tmp_path: Path
-) -> None:
+def test_team_is_replayed_repeatedly_under_any_name(live_home: LiveHome, tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
     parts = {name: member(name, *(other for other in TEAM if other != name)) for name in TEAM}
     live_home.plays(coordinator=lead, **parts)

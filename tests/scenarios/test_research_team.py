@@ -53,7 +53,7 @@ def researcher(meeting: threading.Barrier) -> Responder:
     return answer
 
 
-def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
+def test_three_researchers_work_in_parallel_and_a_writer_combines_their_results(
     live_home: LiveHome,
 ) -> None:
     research: Steps = researcher(threading.Barrier(3))

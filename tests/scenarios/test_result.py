@@ -62,7 +62,7 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(live_home: L
     assert "/published/facts.md" in again.stderr
 
 
-def test_nothing_is_replaced_unasked(live_home: LiveHome) -> None:
+def test_existing_files_are_not_replaced_without_force(live_home: LiveHome) -> None:
     delivering(live_home)
     live_home.await_end(live_home.begin("unasked"))
     report, folder = live_home.home / "mine.md", live_home.home / "full"
@@ -81,7 +81,7 @@ def test_nothing_is_replaced_unasked(live_home: LiveHome) -> None:
     assert (folder / "facts" / "facts.md").read_text() == "one fact"
 
 
-def test_a_run_writes_its_result_where_it_was_told(live_home: LiveHome) -> None:
+def test_run_writes_its_result_to_the_requested_file(live_home: LiveHome) -> None:
     delivering(live_home)
     outcome = live_home.run("Find a fact", "--name", "writes", "-o", "of-the-run.md")
     assert (outcome.code, outcome.result["written"]) == (0, ["of-the-run.md"])
@@ -92,7 +92,7 @@ def test_a_run_writes_its_result_where_it_was_told(live_home: LiveHome) -> None:
     ("named", "words"),
     [("no/such.md", "cannot be written"), ("there.md", "there.md exists"), ("there.md/", "not a")],
 )
-def test_where_a_run_is_to_write_is_checked_before_it_begins(
+def test_output_file_of_a_run_is_checked_before_its_start(
     live_home: LiveHome, named: str, words: str
 ) -> None:
     (live_home.home / "there.md").write_text("mine")
@@ -103,7 +103,7 @@ def test_where_a_run_is_to_write_is_checked_before_it_begins(
     assert (live_home.home / "there.md").read_text() == "mine"
 
 
-def test_what_appears_meanwhile_is_kept_and_the_answer_is_printed(live_home: LiveHome) -> None:
+def test_file_created_during_a_run_is_kept_and_the_answer_is_printed(live_home: LiveHome) -> None:
     live_home.plays(coordinator=[bash(f"echo mine > {live_home.home}/late.md"), finish(ANSWER)])
 
     def appears() -> None:
@@ -121,7 +121,7 @@ def test_what_appears_meanwhile_is_kept_and_the_answer_is_printed(live_home: Liv
     assert "agiraph result written-" in err
 
 
-def test_a_run_without_an_answer_says_so_and_hands_over_what_there_is(live_home: LiveHome) -> None:
+def test_run_without_an_answer_reports_it_and_delivers_its_files(live_home: LiveHome) -> None:
     steps = [spawn("ada"), node("facts", "ada"), WAIT, say("Hm."), say("Hm.")]
     live_home.plays(coordinator=steps, ada=[write("facts.md", "one fact"), publish()])
     agent = live_home.begin("without-answer")
@@ -135,7 +135,7 @@ def test_a_run_without_an_answer_says_so_and_hands_over_what_there_is(live_home:
     assert not (live_home.home / "partly/_output.md").exists()
 
 
-def test_a_run_that_goes_on_has_no_result_yet(live_home: LiveHome) -> None:
+def test_unfinished_run_has_no_result_yet(live_home: LiveHome) -> None:
     live_home.plays(coordinator=[spawn("ada"), held(WAIT, threading.Event())])
     agent = live_home.begin("goes-on")
     unfinished = live_home.command("result", "goes-on")

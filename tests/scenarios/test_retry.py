@@ -19,7 +19,7 @@ def works_later(seen: SeenRequest) -> Reply:
     return [FACT, DONE][min(step, 1)] if is_second else SILENT[min(step, 1)]
 
 
-def test_a_node_of_a_failed_run_is_tried_again_and_the_run_goes_on(live_home: LiveHome) -> None:
+def test_node_of_a_failed_run_is_retried_and_the_run_continues(live_home: LiveHome) -> None:
     gives_up = [spawn("ada"), node("facts"), WAIT, *SILENT]
     live_home.plays(coordinator=[*gives_up, WAIT, finish("There is a fact.")], **{"*": works_later})
     agent = live_home.begin("tries")
@@ -43,7 +43,7 @@ def test_a_node_of_a_failed_run_is_tried_again_and_the_run_goes_on(live_home: Li
     assert (done.returncode, "its result stands" in done.stderr) == (1, True)
 
 
-def test_a_run_that_was_stopped_in_between_goes_on(live_home: LiveHome) -> None:
+def test_run_stopped_before_a_retry_continues(live_home: LiveHome) -> None:
     steps = [spawn("ada"), node("facts"), WAIT, *SILENT, WAIT, finish("There is a fact.")]
     live_home.plays(coordinator=steps, **{"*": works_later})
     agent = live_home.begin("stopped-between")
@@ -55,7 +55,7 @@ def test_a_run_that_was_stopped_in_between_goes_on(live_home: LiveHome) -> None:
     assert "facts is tried again" in attached.stderr
 
 
-def test_what_is_not_known_is_named(live_home: LiveHome) -> None:
+def test_unknown_node_or_agent_is_refused(live_home: LiveHome) -> None:
     live_home.plays(coordinator=[finish()])
     agent = live_home.begin("no-nodes")
     live_home.await_end(agent)
@@ -65,7 +65,7 @@ def test_what_is_not_known_is_named(live_home: LiveHome) -> None:
     assert (nobody.returncode, "unknown agent 'nobody'" in nobody.stderr) == (2, True)
 
 
-def test_a_node_goes_to_another_worker_when_its_own_has_let_go_of_it(live_home: LiveHome) -> None:
+def test_node_moves_to_another_worker_after_its_own_released_it(live_home: LiveHome) -> None:
     leads = [spawn("ada"), spawn("ben"), node("facts", "ada"), WAIT, WAIT, finish("There it is.")]
     slow = bash("echo from ada > begun.md; sleep 300.067")
     live_home.plays(coordinator=leads, ada=[slow], ben=[FACT, DONE])
@@ -99,7 +99,7 @@ def test_a_node_goes_to_another_worker_when_its_own_has_let_go_of_it(live_home: 
     assert (nobody.returncode, "unknown worker 'eve'" in nobody.stderr) == (2, True)
 
 
-def test_a_node_is_cancelled_with_the_command_that_runs_for_it(live_home: LiveHome) -> None:
+def test_node_is_cancelled_with_its_running_command(live_home: LiveHome) -> None:
     slow = bash("echo x > begun.md; sleep 300.071")
     leads = [spawn("cyd"), node("facts", "cyd"), WAIT, finish("It was not needed.")]
     live_home.plays(coordinator=leads, cyd=[slow])
@@ -118,7 +118,7 @@ def test_a_node_is_cancelled_with_the_command_that_runs_for_it(live_home: LiveHo
     assert again.returncode == 0, "it is cancelled, as was asked"
 
 
-def test_a_completed_node_is_done_once_more_and_what_it_had_published_is_kept(
+def test_completed_node_is_repeated_and_its_earlier_files_are_kept(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()

@@ -89,7 +89,7 @@ def test_a_parked_coordinator_is_woken_for_another_goal(parking_home: LiveHome) 
     assert goals_of(third) == [SECOND, "Find the third fact"]
 
 
-def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginning(
+def test_oversized_memory_is_tidied_at_the_beginning_of_a_run(
     live_home: LiveHome,
 ) -> None:
     tidy = call("memory_write", path="2026-01-01.md", content="")
@@ -137,7 +137,7 @@ def test_a_run_that_was_stopped_is_given_up_for_another_goal(live_home: LiveHome
     assert statuses == ["stopped", "completed"]
 
 
-def test_a_coordinator_that_dies_in_its_second_run_comes_back_to_it(live_home: LiveHome) -> None:
+def test_coordinator_killed_in_its_second_run_continues_it(live_home: LiveHome) -> None:
     lead_first(live_home, "phoenix")
     gate = threading.Event()
     hire, assign, _, end = one_worker("ada", "Write facts.md again")
@@ -182,7 +182,7 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
     assert kinds.count("run.started") == kinds.count("node.completed") == 1
 
 
-def test_a_coordinator_that_dies_before_it_has_read_the_order_begins_the_run_once(
+def test_coordinator_killed_before_reading_its_order_begins_the_run_once(
     live_home: LiveHome,
 ) -> None:
     first = lead_first(live_home, "unread", is_stopped=False)
@@ -203,7 +203,7 @@ def test_a_coordinator_that_dies_before_it_has_read_the_order_begins_the_run_onc
     assert goals_of(second) == [SECOND]
 
 
-def test_each_run_may_bring_its_own_supervisor_and_plan(tmp_path: Path) -> None:
+def test_each_run_may_have_its_own_supervisor_and_plan(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"nodes": [{"id": "ada-facts", "task": "Write facts.md"}]}))
     leads = by_goal({"Find": [WAIT, *END]})

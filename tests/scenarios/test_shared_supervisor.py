@@ -6,7 +6,7 @@ from agiraph.http.discovery import is_held
 from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, two
 
 
-def test_the_first_to_end_leaves_the_supervisor_to_the_second(make_home: MakeHome) -> None:
+def test_first_command_that_ends_leaves_the_supervisor_to_the_second(make_home: MakeHome) -> None:
     with two(make_home) as both:
         both.begin_second()
         said = both.finish(both.first, "first")
@@ -15,7 +15,7 @@ def test_the_first_to_end_leaves_the_supervisor_to_the_second(make_home: MakeHom
         both.finish(both.second, "second")
 
 
-def test_the_second_goes_on_when_the_first_is_killed(make_home: MakeHome) -> None:
+def test_second_command_continues_when_the_first_is_killed(make_home: MakeHome) -> None:
     with two(make_home) as both:
         both.begin_second()
         both.kill_first()
@@ -23,7 +23,7 @@ def test_the_second_goes_on_when_the_first_is_killed(make_home: MakeHome) -> Non
         assert not is_held(both.make_home.home)
 
 
-def test_the_second_goes_on_when_the_first_is_interrupted(make_home: MakeHome) -> None:
+def test_second_command_continues_when_the_first_is_interrupted(make_home: MakeHome) -> None:
     with two(make_home) as both:
         both.begin_second()
         both.first.send_signal(signal.SIGINT)
@@ -33,7 +33,7 @@ def test_the_second_goes_on_when_the_first_is_interrupted(make_home: MakeHome) -
         both.finish(both.second, "second")
 
 
-def test_one_that_joins_and_leaves_takes_nothing_with_it(make_home: MakeHome) -> None:
+def test_command_that_joins_and_ends_does_not_stop_the_supervisor(make_home: MakeHome) -> None:
     with two(make_home) as both:
         both.begin_second()
         said = both.finish(both.second, "second")

@@ -26,7 +26,7 @@ def skilled(live_home: LiveHome, tmp_path: Path) -> Iterator[Path]:
     folder.rmdir()
 
 
-def test_a_worker_is_told_of_skills_and_reads_what_it_needs(
+def test_worker_is_shown_skills_and_reads_the_needed_ones(
     live_home: LiveHome, skilled: Path
 ) -> None:
     live_home.plays(

@@ -26,7 +26,7 @@ def size(seen: SeenRequest) -> int:
     return len(seen.raw) // BYTES_PER_TOKEN
 
 
-def test_a_team_works_in_a_small_window_and_reads_the_runbooks_that_it_needs(
+def test_team_works_in_a_small_window_and_reads_needed_runbooks(
     live_home: LiveHome,
 ) -> None:
     read = call("read_runbook", tool="create_work_node")
@@ -99,7 +99,7 @@ def test_a_worker_without_tools_answers_in_one_call(live_home: LiveHome) -> None
         (TINY, ("x" * 30_000,), "the goal is too long for openai/tiny: about 7,500 tokens"),
     ],
 )
-def test_what_a_small_model_cannot_do_is_refused_before_anything_begins(
+def test_unsupported_request_for_a_small_model_is_refused_before_the_start(
     live_home: LiveHome, model: tuple[str, str], args: tuple[str, ...], reason: str
 ) -> None:
     goal = () if args[0].startswith("x") else ("Do it",)

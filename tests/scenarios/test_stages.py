@@ -100,7 +100,7 @@ def over_a_stage(contract: JsonObject, *names: str) -> Responder:
     )
 
 
-def test_a_majority_goes_on_without_its_straggler_and_says_so(live_home: LiveHome) -> None:
+def test_majority_stage_ends_without_its_straggler_and_reports_it(live_home: LiveHome) -> None:
     never, slow = threading.Event(), threading.Event()
     live_home.plays(
         coordinator=over_a_stage({"checkpoint_policy": "majority"}, "ada", "bob", "cyd"),
@@ -123,7 +123,7 @@ def test_a_majority_goes_on_without_its_straggler_and_says_so(live_home: LiveHom
     assert '"went_on_without": ["cyd-search"]' in outcome.result["result"]
 
 
-def test_a_stage_whose_time_is_up_goes_on_and_a_restart_gives_it_no_more(
+def test_timed_out_stage_ends_and_a_restart_does_not_extend_it(
     live_home: LiveHome,
 ) -> None:
     never = threading.Event()
@@ -141,7 +141,7 @@ def test_a_stage_whose_time_is_up_goes_on_and_a_restart_gives_it_no_more(
     assert went_on_without(outcome, why="timeout", completed=1, of=2) == ["fay-search"]
 
 
-def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_published(
+def test_launched_stage_keeps_repeated_workers_and_the_outputs_of_others(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()

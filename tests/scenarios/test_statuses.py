@@ -92,7 +92,7 @@ def test_entity_paused_with_an_open_question_still_asks_once_resumed(
     live_home.await_end(agent)
 
 
-def test_what_a_run_has_spent_is_the_same_everywhere_when_its_workers_are_gone(
+def test_spending_of_a_run_is_the_same_in_every_view_after_its_workers_ended(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])

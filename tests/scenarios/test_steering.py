@@ -126,7 +126,7 @@ def test_an_interruption_ends_a_running_command(live_home: LiveHome) -> None:
     assert not runs("300.047")
 
 
-def test_a_paused_worker_stands_still_until_it_is_resumed(live_home: LiveHome) -> None:
+def test_paused_worker_makes_no_progress_until_resumed(live_home: LiveHome) -> None:
     gate = threading.Event()
     live_home.plays(coordinator=one_worker("dan"), dan=[held(FACT, gate), DONE])
     agent = live_home.begin("paused")
@@ -149,7 +149,7 @@ def test_a_paused_worker_stands_still_until_it_is_resumed(live_home: LiveHome) -
     live_home.await_end(agent)
 
 
-def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(
+def test_paused_worker_runs_one_step_at_a_time_even_after_a_kill(
     live_home: LiveHome,
 ) -> None:
     gates = [threading.Event(), threading.Event()]
@@ -192,7 +192,7 @@ def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(
     assert (nobody.returncode, "nobody is paused" in nobody.stderr) == (1, True)
 
 
-def test_an_interruption_without_words_ends_a_command_and_says_so(live_home: LiveHome) -> None:
+def test_interruption_without_text_ends_the_command_and_reports_it(live_home: LiveHome) -> None:
     sleeper = bash("echo a fact > fact.md; sleep 300.061")
     live_home.plays(coordinator=one_worker("ida"), ida=[sleeper, DONE])
     agent = live_home.begin("broken-off")
@@ -206,7 +206,7 @@ def test_an_interruption_without_words_ends_a_command_and_says_so(live_home: Liv
     assert not runs("300.061")
 
 
-def test_stop_ends_workers_with_all_that_descends_from_them(live_home: LiveHome) -> None:
+def test_stop_ends_workers_with_all_descendants(live_home: LiveHome) -> None:
     hider = "(setsid nohup sleep 300.053 >/dev/null 2>&1 &); touch fact.md; sleep 300.053"
     live_home.plays(coordinator=one_worker("eve"), eve=[bash(hider)])
     agent = live_home.begin("hider")
@@ -219,7 +219,7 @@ def test_stop_ends_workers_with_all_that_descends_from_them(live_home: LiveHome)
     assert live_home.json("show", "hider")["status"] == "stopped"
 
 
-def test_an_answer_resumes_the_call_that_asked_and_a_second_one_comes_late(
+def test_answer_resumes_its_call_and_a_second_answer_is_late(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=one_worker("fay"), fay=[FACT, ask("Which year?"), DONE])

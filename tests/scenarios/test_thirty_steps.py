@@ -43,7 +43,7 @@ def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(
     assert not [*(home / ".calls").iterdir()], "what a call leaves goes once it is recorded"
 
 
-def test_a_step_that_was_truly_cut_off_is_not_run_again_but_told(live_home: LiveHome) -> None:
+def test_interrupted_step_is_reported_and_not_repeated(live_home: LiveHome) -> None:
     cut_off = step(1, then=f"{UNTIL_KILLED}; sleep 300.018; echo never >> lines.txt")
     live_home.plays(coordinator=one_worker("bob"), bob=[cut_off, step(2), publish("cut")])
 

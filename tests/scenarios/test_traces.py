@@ -147,7 +147,7 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
     assert len([one for one in starts if "error.type" in one]) == 2
 
 
-def test_the_agent_of_a_workers_second_node_is_told_to_have_ended_too(
+def test_end_of_the_agent_of_a_second_node_is_traced(
     live_home: LiveHome, collector: Collector, tmp_path: Path
 ) -> None:
     put_agent(live_home, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])

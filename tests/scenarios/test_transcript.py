@@ -42,7 +42,7 @@ def test_an_agents_name_means_its_coordinator(live_home: LiveHome) -> None:
     assert "### calls spawn_worker" in read.stdout
 
 
-def test_what_a_coordinator_says_has_the_id_of_the_message_that_it_becomes(
+def test_answer_of_a_coordinator_has_the_id_of_its_message(
     live_home: LiveHome,
 ) -> None:
     [said] = [e for e in live_home.json("transcript", "read") if e["content"] == ALMOST]
@@ -50,7 +50,7 @@ def test_what_a_coordinator_says_has_the_id_of_the_message_that_it_becomes(
     assert said["message"] == heard["id"]
 
 
-def test_it_can_be_had_as_json_and_in_a_file(live_home: LiveHome) -> None:
+def test_transcript_is_available_as_json_and_as_a_file(live_home: LiveHome) -> None:
     entries = live_home.json("transcript", "read/reader")
     assert [e["seq"] for e in entries] == list(range(1, len(entries) + 1))
     assert {"assigned", "said", "tool.finished", "node.closed"} <= {e["kind"] for e in entries}
@@ -78,7 +78,7 @@ def test_unknown_entity_is_refused_with_the_known_names(
 
 
 @needs_tmux
-def test_a_long_one_is_shown_with_the_pager(live_home: LiveHome, tmp_path: Path) -> None:
+def test_long_transcript_is_shown_with_the_pager(live_home: LiveHome, tmp_path: Path) -> None:
     environ = {**live_home.environ, "PAGER": "less", "TERM": "screen"}
     terminal = Terminal(tmp_path / "tmux", environ, "transcript", "read", is_program=True)
     terminal.await_screen("# ", "/coordinator", ":")

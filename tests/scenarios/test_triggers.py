@@ -67,7 +67,7 @@ def finished(live_home: AdjustedClockHome, name: str) -> Path:
     return agent
 
 
-def test_an_agent_with_triggers_and_nothing_to_do_costs_nothing_for_ten_days(
+def test_idle_agent_with_triggers_costs_nothing_for_ten_days(
     live_home: AdjustedClockHome,
 ) -> None:
     finished(live_home, "quiet")
@@ -117,7 +117,7 @@ def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(
     assert not live_home.server.problems
 
 
-def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(
+def test_refused_key_pauses_the_trigger_and_notifies_the_human(
     live_home: AdjustedClockHome,
 ) -> None:
     agent = finished(live_home, "poor")
@@ -141,7 +141,7 @@ def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(
     assert any(f"agiraph triggers {agent.name} resume {trigger['id']}" in text for text in said)
 
 
-def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
+def test_trigger_messages_nodes_and_callbacks_need_no_model_call(
     live_home: AdjustedClockHome,
 ) -> None:
     leads = [*one_worker("eve")[:3], ask("Enough?")]
@@ -172,7 +172,7 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"
 
 
-def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
+def test_callback_interrupted_by_a_clock_kill_is_reported_and_not_repeated(
     live_home: AdjustedClockHome,
 ) -> None:
     agent = finished(live_home, "cut-short")
@@ -208,7 +208,7 @@ def scheduled(kind: str, **payload: str) -> Reply:
     return call("schedule", type="delayed", config={"delay_seconds": 60}, action=action)
 
 
-def test_a_rule_that_is_added_later_is_against_the_action_of_a_trigger_of_the_team(
+def test_later_rule_applies_to_the_action_of_a_trigger(
     live_home: AdjustedClockHome,
 ) -> None:
     later = [

@@ -81,9 +81,7 @@ def test_a_team_searches_reads_and_cites(live_home: LiveHome, site: FakeSite) ->
     until(lambda: web_row(live_home)["state"] == "parked", "the web process has parked")
 
 
-def test_a_page_that_is_being_fetched_while_the_process_is_killed_is_fetched_again(
-    live_home: LiveHome, site: FakeSite
-) -> None:
+def test_page_fetch_interrupted_by_a_kill_is_repeated(live_home: LiveHome, site: FakeSite) -> None:
     agent = fetching(live_home, site, "bob")
     live_home.kill("agiraph: tools/web")
     assert site.began.wait(30), "it is asked again"
@@ -103,7 +101,7 @@ def test_an_interruption_drops_the_page_that_is_being_fetched(
     live_home.await_end(agent)
 
 
-def test_a_worker_that_is_killed_in_a_fetch_asks_again_and_does_nothing_twice(
+def test_worker_killed_in_a_fetch_repeats_only_the_fetch(
     live_home: LiveHome, site: FakeSite
 ) -> None:
     agent = fetching(live_home, site, "dan")
@@ -130,7 +128,7 @@ def test_a_page_of_an_earlier_cycle_is_fetched_again(live_home: LiveHome, site: 
     assert ["[from the cache: fetched " in one for one in shown] == [False, True, True, False]
 
 
-def test_without_a_search_service_the_model_is_told_what_to_do(parking_home: LiveHome) -> None:
+def test_missing_search_service_is_reported_with_advice(parking_home: LiveHome) -> None:
     parking_home.plays(
         coordinator=[
             call("web_search", query="anything"),

@@ -28,7 +28,7 @@ def live_home(hook: Hook, make_live_home: MakeLiveHome) -> LiveHome:
     return make_live_home(settings, environ={"AGIRAPH_TEST_SECRET": "hush"})
 
 
-def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is_killed(
+def test_question_is_answered_by_a_link_although_the_gateway_is_killed(
     live_home: LiveHome, hook: Hook
 ) -> None:
     hook.statuses.append(0)  # the first delivery is left hanging
@@ -65,9 +65,7 @@ def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is
     assert (live_home.home / "agiraph.yaml").read_text().count("hush") == 0
 
 
-def test_the_commands_show_the_channel_try_it_and_say_who_is_away(
-    live_home: LiveHome, hook: Hook
-) -> None:
+def test_channel_commands_list_test_and_set_the_presence(live_home: LiveHome, hook: Hook) -> None:
     [row] = [row for row in live_home.json("channels") if row["name"] == "phone"]
     assert (row["kind"], row["dead"]) == ("webhook (generic)", 0)
     assert row["where"].endswith("/...")

@@ -93,7 +93,7 @@ def worker(name: str) -> list[Reply | Responder]:
     ]
 
 
-def test_a_team_in_which_each_speaks_another_format(live_home: LiveHome) -> None:
+def test_team_members_may_use_different_formats(live_home: LiveHome) -> None:
     spawned = [spawn(name, model=MODELS[name][0]) for name in WORKERS]
     nodes = [node(f"{name}-part", name) for name in WORKERS]
     leads: Plays = [

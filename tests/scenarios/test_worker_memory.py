@@ -93,7 +93,7 @@ def folder_of(outcome: Outcome) -> Path:
     return next((outcome.run / "workers").glob("ada-*"))
 
 
-def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(
+def test_worker_keeps_its_lessons_and_the_coordinator_is_asked(
     live_home: LiveHome,
 ) -> None:
     live_home.plays()
@@ -112,7 +112,7 @@ def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(
     assert not (outcome.agent / "memory/knowledge/from-workers.md").exists()
 
 
-def test_by_policy_an_insight_is_kept_and_a_silent_worker_is_asked_also_when_it_dies_over_it(
+def test_accepted_insight_is_stored_and_a_silent_worker_is_asked_even_after_a_kill(
     make_home: MakeHome, tmp_path: Path
 ) -> None:
     (tmp_path / "agiraph.yaml").write_text("memory: {insights: accept, reflection: turn}\n")

@@ -129,7 +129,7 @@ echo "Changed a.txt" > ../_result.md
 """
 
 
-def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_to_solve_it(
+def test_conflict_of_two_external_agents_is_resolved_by_the_later_one(
     live_home: LiveHome, project: Checkout, tmp_path: Path
 ) -> None:
     go = project.path / ".git" / "go"
@@ -193,9 +193,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
     assert_consistent(project)
 
 
-def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
-    live_home: LiveHome, tmp_path: Path
-) -> None:
+def test_folder_without_a_repository_is_read_directly(live_home: LiveHome, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("n\n")
     look = bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt")
     live_home.plays(by_node(lead("ada"), {"ada": [look, publish("seen")]}))

@@ -39,7 +39,7 @@ async def instances(launcher: RayLauncher, fit: Callable[[Ends], bool]) -> Ends:
     return found
 
 
-async def test_a_host_is_placed_and_the_loss_of_its_node_is_its_cause(tmp_path: Path) -> None:
+async def test_lost_cluster_node_is_the_cause_of_the_end_of_its_host(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.system.path.mkdir()
     home.system.uplink_key.write_text(json.dumps({"public": "k"}))
@@ -72,7 +72,7 @@ async def test_a_host_is_placed_and_the_loss_of_its_node_is_its_cause(tmp_path: 
         cluster.shutdown()
 
 
-def test_a_home_works_on_the_nodes_of_a_cluster_and_outlives_one(
+def test_home_uses_the_nodes_of_a_cluster_and_survives_the_loss_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Real host processes in Ray actors; the node of the one that a worker runs on is killed."""

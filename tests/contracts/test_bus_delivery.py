@@ -80,7 +80,7 @@ async def test_a_full_mailbox_is_an_error_for_the_sender(managed: ManagedBus) ->
     assert error.value.reason == "mailbox_full"
 
 
-async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(
+async def test_too_large_message_is_refused_and_the_link_stays_connected(
     managed: ManagedBus,
 ) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")

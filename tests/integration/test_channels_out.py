@@ -39,7 +39,7 @@ def test_a_notification_is_shown_as_text_and_never_run(
     assert told[-2:] == ["shop: Ada asks", "--help `id` $(id)"]
 
 
-def test_a_notifier_that_hangs_fails_or_is_not_there_says_so(
+def test_hanging_failing_or_missing_notifier_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -160,7 +160,7 @@ def test_killed_command_ends_its_supervisor(home: Path, held: FakeModelServer) -
     await_nothing_left(home)
 
 
-def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
+def test_failed_start_of_a_supervisor_names_the_reason(home: Path) -> None:
     home.mkdir()
     (home / "agiraph.yaml").write_text("run:\n  max_nodez: 3\n")
     done = Commands(home).here("run", "Survey")

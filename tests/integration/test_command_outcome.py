@@ -82,7 +82,7 @@ def test_command_of_an_entity_that_died_before_its_start_never_runs(tmp_path: Pa
     assert not (tmp_path / "done").exists()
 
 
-def test_a_runner_is_never_taken_for_another_process_of_its_number(tmp_path: Path) -> None:
+def test_process_with_the_reused_pid_of_a_runner_is_not_killed(tmp_path: Path) -> None:
     folder = tmp_path / "5.0"
     folder.mkdir()
     (folder / runner.IDENTITY).write_text(f'{{"pid":{os.getpid()},"session":{os.getsid(0)}}}')

@@ -84,7 +84,7 @@ def test_a_wrong_token_and_an_unknown_authority_are_refused(remote: RemoteConsol
     assert (untrusted.returncode, "CERTIFICATE_VERIFY_FAILED" in untrusted.stderr) == (4, True)
 
 
-def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
+def test_remote_input_is_uploaded_although_the_gateway_is_killed(
     remote: RemoteConsole, tmp_path: Path
 ) -> None:
     folder = tmp_path / "papers"

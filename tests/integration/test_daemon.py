@@ -60,7 +60,7 @@ def test_daemon_returns_when_ready_and_stops_in_order_on_a_hangup(home: Path) ->
     assert "child=human" in log.read_text().rpartition("stopped")[0]
 
 
-def test_a_daemon_that_does_not_start_says_why(home: Path) -> None:
+def test_failed_start_of_a_daemon_names_the_reason(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         begun = daemon(home, "--http", f"127.0.0.1:{port}")

@@ -198,7 +198,7 @@ def test_own_origin_is_accepted_and_no_response_allows_others(url: str, token: s
     assert preflight.status_code == 401
 
 
-def test_a_form_that_a_foreign_page_could_send_is_not_taken_for_json(url: str, token: str) -> None:
+def test_form_of_a_foreign_page_is_not_parsed_as_json(url: str, token: str) -> None:
     headers = bearer(token, **{"Content-Type": "text/plain"})
     answer = call(url, "POST", "/agents/survey/nudge", headers=headers, content=b'{"message": "x"}')
     assert answer.status_code == 422

@@ -171,7 +171,7 @@ def test_agents_are_listed_without_a_supervisor(gateway_home: GatewayHome, clien
     assert refused(client.entities).status == 504
 
 
-def test_a_request_to_an_entity_that_was_given_up_says_why(
+def test_request_to_a_given_up_entity_names_the_reason(
     gateway_home: GatewayHome, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway_home.add_agent()

@@ -158,7 +158,7 @@ def test_result_of_a_run_is_listed_and_served_as_a_zip_file(
         assert archive.read("tables/facts.md") == b"# Facts\n"
 
 
-def test_delivered_files_with_odd_names_are_listed_read_and_zipped(
+def test_delivered_files_with_unusual_names_are_listed_read_and_zipped(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     home = node_home(gateway_home, client)

@@ -135,7 +135,7 @@ UPGRADE = (
 
 
 @pytest.mark.parametrize(("way", "status"), [(UPGRADE, 101), (("Accept: text/event-stream",), 200)])
-def test_a_follower_that_never_reads_is_cut_off(
+def test_follower_that_never_reads_is_disconnected(
     gateway_home: GatewayHome, url: str, token: str, way: tuple[str, ...], status: int
 ) -> None:
     name = f"loud{status}"
@@ -186,9 +186,7 @@ def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token:
         assert raw.status() == 413
 
 
-def test_token_with_too_many_calls_is_told_when_to_retry(
-    gateway_home: GatewayHome, url: str
-) -> None:
+def test_token_with_too_many_calls_gets_a_retry_time(gateway_home: GatewayHome, url: str) -> None:
     with gateway_home.client() as client:
         made = client.add_token(CreateTokenRequest(name="eager", scope="read", calls_per_second=2))
         assert made.token is not None

@@ -196,7 +196,7 @@ def test_connections_of_an_ended_token_are_closed(client: Client, url: str) -> N
             client.revoke_token("a-read")
 
 
-def test_a_stream_of_events_is_cut_off_when_its_token_ends(client: Client, url: str) -> None:
+def test_event_stream_ends_with_its_token(client: Client, url: str) -> None:
     headers = {
         "Authorization": f"Bearer {add(client, 'read')}",
         "Accept": "text/event-stream",
@@ -416,7 +416,7 @@ def test_a_browser_logs_out_and_is_logged_out(client: Client, url: str) -> None:
     assert call("POST", f"{url}/logout", add(client, "control")).status_code == 409
 
 
-def test_a_login_outlives_the_gateway(tmp_path: Path) -> None:
+def test_login_survives_a_restart_of_the_gateway(tmp_path: Path) -> None:
     with running_gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         cookie = cookie_of(log_in(client)[0])
         secret = add(client, "read")

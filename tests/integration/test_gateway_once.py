@@ -98,7 +98,7 @@ def dying(tmp_path: Path) -> GatewayHome:
         ("/questions/q1/respond", {"response": "This one"}),
     ],
 )
-def test_request_cut_off_before_its_answer_is_executed_once(
+def test_request_interrupted_before_its_answer_is_executed_once(
     dying: GatewayHome, path: str, body: dict[str, str]
 ) -> None:
     gateway_home = cut_off(dying, path, body)

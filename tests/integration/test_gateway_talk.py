@@ -88,7 +88,7 @@ def test_no_other_sender_is_shown_as_the_human(gateway_home: GatewayHome, client
     assert client.conversation("survey").messages[0].sender == f"{AGENT}/eve-1"
 
 
-def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(
+def test_given_up_coordinator_causes_a_notice_and_an_event(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()
@@ -285,7 +285,7 @@ def test_messages_are_unread_until_the_human_marks_them(
     assert client.inbox()[0].read_to == 4
 
 
-def test_a_team_that_only_waits_for_the_person_says_so(
+def test_team_that_waits_only_for_the_human_is_marked(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

@@ -72,7 +72,7 @@ def leads(gate: threading.Event) -> Callable[[SeenRequest], Reply]:
     return lead
 
 
-def test_hostile_worker_crashes_no_process_and_is_believed_by_none(
+def test_hostile_worker_neither_crashes_nor_deceives_other_processes(
     live_home: HostileWorkerHome,
 ) -> None:
     gate, ask = threading.Event(), call("ask_human", question="Which one?")

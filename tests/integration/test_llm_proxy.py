@@ -518,7 +518,7 @@ async def test_the_key_of_the_service_does_not_reach_the_agent(
             assert "[key]" in answer.text
 
 
-async def test_a_call_that_an_agent_abandons_is_paid_for_also_if_nothing_was_streamed(
+async def test_call_abandoned_by_an_agent_is_billed_even_without_streamed_text(
     broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     gate = threading.Event()

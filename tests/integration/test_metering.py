@@ -176,7 +176,7 @@ def check_estimate(metered: MeteredCalls, api: str, what: str, outcome: str) -> 
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
-async def test_a_connection_that_drops_before_the_first_text_is_paid_for(
+async def test_connection_lost_before_the_first_text_is_billed(
     build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED)
@@ -187,7 +187,7 @@ async def test_a_connection_that_drops_before_the_first_text_is_paid_for(
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
-async def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
+async def test_call_interrupted_before_its_first_text_is_billed(
     build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED, stall_after=EVENTS[api, what])
@@ -214,9 +214,7 @@ async def test_abandoned_call_at_the_proxy_is_charged_for_the_longest_input(
     assert (outcome, tokens_in, is_estimate) == ("cancelled", counted, True)
 
 
-async def test_a_call_that_takes_too_long_is_paid_for(
-    build: Build, server: FakeModelServer, api: str
-) -> None:
+async def test_timed_out_call_is_billed(build: Build, server: FakeModelServer, api: str) -> None:
     reply = replace(reply_with("thinking"), usage=COUNTED, stall_after=EVENTS[api, "thinking"])
     metered = build(attempts=1, timeout_seconds=2.0)
     held = replace(reply, text_gate=(gate := threading.Event()))

@@ -336,7 +336,7 @@ async def test_an_answer_with_too_much_content_is_refused(api: str) -> None:
     assert f"more than {CONTENT_BYTES} bytes" in str(error)
 
 
-async def test_an_answer_that_is_marked_complete_ends_though_the_connection_stays_open() -> None:
+async def test_complete_answer_ends_although_the_connection_stays_open() -> None:
     with RawService(lambda asked: RawAnswer(ended_and_open())) as service:
 
         def ended_and_open() -> Iterator[bytes]:
@@ -365,7 +365,7 @@ async def test_arguments_that_could_not_be_stored_are_kept_as_text(
     assert json.loads(call.malformed) == json.loads(arguments)
 
 
-async def test_an_answer_that_cannot_be_read_counts_as_begun(api: str) -> None:
+async def test_unreadable_answer_counts_as_started(api: str) -> None:
     metered: list[UsageSoFar] = []
     with RawService(lambda asked: RawAnswer([b'data: {"a": "\xff"}\n\n'])) as service:
         provider = connected(api, service)

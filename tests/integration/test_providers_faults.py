@@ -161,7 +161,7 @@ def raw_variables(service: RawService, api: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", [JSON_TYPE, EVENTS])
 @pytest.mark.parametrize(("service_api", "body"), IN_ONE_PIECE.values(), ids=IN_ONE_PIECE)
-async def test_answer_in_one_piece_is_read_where_a_stream_was_asked_for(
+async def test_unstreamed_answer_to_a_streaming_request_is_read(
     service_api: str, body: Any, kind: str
 ) -> None:
     raw = RawAnswer([json.dumps(body, indent=1).encode()], headers={"content-type": kind})

@@ -20,7 +20,7 @@ from tests.integration.waiting import is_gone, until
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
 
 
-def test_ready_means_that_every_service_takes_messages(supervisor: ProbedSupervisor) -> None:
+def test_ready_supervisor_has_services_that_accept_messages(supervisor: ProbedSupervisor) -> None:
     assert supervisor.said == f"agiraph-supervisor ready: home {supervisor.home}, API none\n"
     for service in ("router", "recorder", "broker", "human"):
         assert supervisor.row(service)["state"] == "ready"
@@ -40,7 +40,7 @@ def test_a_second_supervisor_on_the_same_home_is_refused(supervisor: ProbedSuper
     assert errors == f"home {supervisor.home} is held by supervisor pid {supervisor.process.pid}\n"
 
 
-def test_a_child_lives_in_its_own_session_below_the_supervisor(
+def test_child_is_a_session_leader_below_the_supervisor(
     supervisor: ProbedSupervisor,
 ) -> None:
     started = supervisor.start("shop/ada")
@@ -95,7 +95,7 @@ def test_transient_child_that_exits_cleanly_is_not_restarted(supervisor: ProbedS
     assert (row["incarnation"], row["pid"]) == (1, None)
 
 
-def test_a_permanent_child_that_ends_well_begins_again(supervisor: ProbedSupervisor) -> None:
+def test_permanent_child_that_exits_cleanly_is_restarted(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/fay", restart="permanent", args={"end_after_ready": True}, intensity=2)
     supervisor.await_row("shop/fay", state="failed", incarnation=3)
 

@@ -160,7 +160,7 @@ def test_failed_role_is_replaced_by_its_fallback_or_reported_to_the_lead(
     assert done.returncode == 0
 
 
-def test_a_team_that_does_not_finish_says_so_and_exits_with_1(live_home: LiveHome) -> None:
+def test_unfinished_role_team_is_reported_with_exit_code_1(live_home: LiveHome) -> None:
     live_home.plays(
         project_manager=[to(DEVELOPER, "Do it")] * 3, software_developer=[to(LEAD, "No")] * 3
     )

@@ -122,7 +122,7 @@ def test_standing_approval_applies_until_it_is_revoked(live_home: LiveHome) -> N
     ("name", "title"),
     [("first", "worker cleo"), ("second", "coordinator second"), ("third", "human")],
 )
-def test_an_open_approval_outlives_a_kill_and_the_action_happens_once(
+def test_open_approval_survives_a_kill_and_the_action_happens_once(
     live_home: LiveHome, name: str, title: str
 ) -> None:
     live_home.plays(coordinator=one_worker("cleo"), cleo=[MARK, DONE])
@@ -138,7 +138,7 @@ def test_an_open_approval_outlives_a_kill_and_the_action_happens_once(
     assert len(live_home.json("questions", name, "--all")) == 1
 
 
-def test_an_interruption_takes_the_question_back(live_home: LiveHome) -> None:
+def test_interruption_withdraws_the_question(live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("dan"), dan=[MARK, DONE])
     agent = live_home.begin("taken-back")
     asked = live_home.await_question("taken-back")
@@ -177,7 +177,7 @@ def test_a_limit_on_spending_may_be_lifted_for_always(live_home: LiveHome) -> No
     assert (standing["tool"], standing["pattern"]) == ("spend", "limit")
 
 
-def test_spending_over_a_limit_is_asked_for_and_its_refusal_ends_the_run(
+def test_spending_over_a_limit_needs_approval_and_a_refusal_ends_the_run(
     live_home: LiveHome,
 ) -> None:
     (live_home.home / "approvals.yaml").write_text(LIMIT)

@@ -223,7 +223,7 @@ def test_a_file_is_found_by_the_name_or_id_of_its_node(live_home: LiveHome) -> N
     told(live_home, "files", "known", "nodes/nope/published/f", code=2)
 
 
-def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(live_home: LiveHome) -> None:
+def test_node_has_the_same_stage_in_the_list_and_in_its_details(live_home: LiveHome) -> None:
     [heading, row] = live_home.command("board", "known").stdout.splitlines()
     [node] = live_home.json("board", "known")
     shown = live_home.command("board", "known", node["id"]).stdout.splitlines()

@@ -59,7 +59,7 @@ def test_clock_jumps_neither_end_nor_repeat_work(live_home: LiveHome) -> None:
     assert not outcome.events("model.retried")
 
 
-def test_a_question_waits_over_a_jump_and_its_answer_is_taken(live_home: LiveHome) -> None:
+def test_question_survives_a_clock_jump_and_its_answer_is_accepted(live_home: LiveHome) -> None:
     steps = [ask("PostgreSQL or SQLite?"), FACT, DONE]
     jumps(live_home, Script({"coordinator": one_worker("ada"), "ada": steps}))
     agent = live_home.begin("asks")

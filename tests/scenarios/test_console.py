@@ -180,7 +180,7 @@ def test_workers_and_spending_stay_when_the_run_has_ended(
     terminal("top", "spent").await_screen("spent", tokens)
 
 
-def test_each_event_of_a_run_is_one_line_of_the_terminal_and_so_is_its_progress(
+def test_events_and_progress_of_a_run_are_one_terminal_line_each(
     live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate = threading.Event()

@@ -26,7 +26,7 @@ def gateway_of(live_home: LiveHome) -> int:
 
 
 @pytest.mark.parametrize("args", [("ps",), ("board", "known"), ("send", "known", "hello")])
-def test_a_killed_gateway_is_waited_for(known: LiveHome, args: tuple[str, ...]) -> None:
+def test_command_waits_for_a_killed_gateway(known: LiveHome, args: tuple[str, ...]) -> None:
     gateway = gateway_of(known)
     os.kill(gateway, signal.SIGKILL)
     done = known.process(*args)
@@ -35,7 +35,7 @@ def test_a_killed_gateway_is_waited_for(known: LiveHome, args: tuple[str, ...]) 
     assert gateway_of(known) != gateway
 
 
-def test_a_gateway_that_hangs_is_waited_for_until_its_successor_answers(known: LiveHome) -> None:
+def test_command_waits_for_the_successor_of_a_hung_gateway(known: LiveHome) -> None:
     gateway = gateway_of(known)
     os.kill(gateway, signal.SIGSTOP)
     done = known.process("ps", "--json")

@@ -254,7 +254,7 @@ def test_outcome_of_a_run_is_shown_without_a_supervisor(rest: Rest) -> None:
     assert (attached.returncode, attached.stdout.startswith("Done: ")) == (0, True)
 
 
-def test_ps_lists_former_entities_and_says_that_nothing_runs(rest: Rest) -> None:
+def test_ps_lists_former_entities_and_reports_that_none_runs(rest: Rest) -> None:
     done = rest.run("ps", "--json")
     assert (done.returncode, START in done.stderr) == (0, True)
     rows = {row["address"]: row for row in json.loads(done.stdout)}

@@ -69,7 +69,7 @@ def _family(pid: int) -> list[psutil.Process]:
         return []
 
 
-def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machine(
+def test_worker_is_moved_between_two_steps_and_survives_the_loss_of_its_machine(
     tmp_path: Path,
 ) -> None:
     home, given, machines = (tmp_path / name for name in ("home", "given", "machines"))

@@ -44,7 +44,7 @@ def refused(live_home: LiveHome, *args: str) -> str:
     return done.stderr
 
 
-def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(
+def test_question_is_answered_over_the_api_despite_a_gateway_kill(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=one_worker("ada"), ada=[ASK, chosen])
@@ -78,7 +78,7 @@ def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(
     assert waits == [("ada", "human")]
 
 
-def test_a_question_is_answered_by_command_though_the_gateway_is_killed(
+def test_question_is_answered_by_command_despite_a_gateway_kill(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=one_worker("bob"), bob=[ASK, chosen])
@@ -99,7 +99,7 @@ def test_a_question_is_answered_by_command_though_the_gateway_is_killed(
     assert [kind for kind in types if kind.startswith("human.")] == asked
 
 
-def test_several_questions_are_open_at_once_and_not_waited_for(live_home: LiveHome) -> None:
+def test_several_questions_are_open_without_waiting(live_home: LiveHome) -> None:
     def both(seen: SeenRequest) -> Reply:
         is_known = "Which colour?) blue" in seen.said and "Which size?) small" in seen.said
         return DONE if is_known else WAIT

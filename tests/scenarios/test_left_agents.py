@@ -18,7 +18,7 @@ def await_status(both: Two, name: str, status: str) -> None:
     until(lambda: both.status(name) == status, f"the {name} is {status}")
 
 
-def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(
+def test_agent_stops_with_its_command_while_others_use_the_supervisor(
     make_home: MakeHome,
 ) -> None:
     with two(make_home) as both:

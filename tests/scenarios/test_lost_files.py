@@ -174,7 +174,7 @@ def test_home_with_an_irregular_file_names_it_and_doctor_too(
 
 
 @pytest.mark.parametrize("pattern", NESTED)
-def test_a_home_with_a_line_that_is_nested_too_deeply_names_the_file_and_so_does_doctor(
+def test_home_with_a_too_deeply_nested_line_names_the_file_and_doctor_too(
     lost: LostFiles, pattern: str
 ) -> None:
     path = lost.nest(lost.found(pattern))
@@ -202,13 +202,13 @@ def test_running_home_survives_the_loss_of_its_address_files(
 
 @pytest.mark.machines
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_home_starts_or_names_the_file_whichever_is_odd(lost: LostFiles, kind: str) -> None:
+def test_home_starts_or_names_the_file_for_each_irregular_file(lost: LostFiles, kind: str) -> None:
     for file in lost.files():
         lost.check_start(lost.replace(file, kind))
 
 
 @pytest.mark.machines
-def test_a_home_starts_or_names_the_file_whichever_is_lost_or_cut(lost: LostFiles) -> None:
+def test_home_starts_or_names_the_file_for_each_lost_or_cut_file(lost: LostFiles) -> None:
     for file in lost.files():
         for is_cut in (False, True):
             lost.check_start(lost.damage(file, is_cut=is_cut))

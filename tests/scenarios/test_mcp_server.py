@@ -143,7 +143,7 @@ def test_mcp_client_runs_a_team_and_reads_its_result(live_home: LiveHome) -> Non
     assert supervisors() == [before], "the one that runs is used, and goes on"
 
 
-def test_a_client_gives_a_team_of_roles_a_task(live_home: LiveHome) -> None:
+def test_mcp_client_runs_a_role_team(live_home: LiveHome) -> None:
     decided = {"action": "finalize", "message": "approved", "final_response": "Green tea."}
     live_home.plays(project_manager=[publish(result=decided)])
     heard: list[str | None] = []
@@ -171,7 +171,7 @@ def test_a_client_gives_a_team_of_roles_a_task(live_home: LiveHome) -> None:
     assert heard == ["project_manager to user: approved"]
 
 
-async def test_a_python_program_gives_a_team_a_task_in_memory(live_home: LiveHome) -> None:
+async def test_python_program_runs_a_role_team_in_memory(live_home: LiveHome) -> None:
     decided = {"action": "finalize", "message": "approved", "final_response": "Services A and B."}
     live_home.plays(project_manager=[publish(result=decided)])
     heard: list[str] = []

@@ -84,7 +84,7 @@ def test_run_fails_if_its_plan_was_given_up(live_home: LiveHome, tmp_path: Path)
     assert run["failure_class"] == "plan"
 
 
-def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(
+def test_estimate_of_a_plan_is_a_range_and_starts_nothing(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.yaml"
@@ -106,7 +106,7 @@ def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
-def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stage(
+def test_reconvening_plan_gives_the_coordinator_a_turn_before_each_stage(
     live_home: LiveHome, tmp_path: Path
 ) -> None:
     stages = [

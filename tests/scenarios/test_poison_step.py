@@ -61,7 +61,7 @@ def test_step_that_kills_its_coordinator_three_times_fails_the_run_but_it_still_
     )
 
 
-def test_a_model_call_in_flight_at_two_ends_of_the_broker_fails_with_their_cause(
+def test_model_call_in_flight_at_two_broker_exits_fails_with_the_cause(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()

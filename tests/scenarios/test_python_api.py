@@ -54,7 +54,7 @@ def runtime(live_home: LiveHome) -> Runtime:
     return Runtime(MODEL, home=live_home.home, timeout=SECONDS)
 
 
-def test_an_output_that_does_not_fit_is_asked_for_again(live_home: LiveHome) -> None:
+def test_output_that_does_not_fit_is_requested_again(live_home: LiveHome) -> None:
     live_home.plays(
         coordinator=[
             call("finish", summary="Acme has 7 people"),
@@ -403,7 +403,7 @@ def test_invalid_argument_is_refused_by_name(
         make(**given) if isinstance(given, dict) else make(given)
 
 
-def test_runtime_accepts_all_of_its_options() -> None:
+def test_runtime_options_match_its_constructor() -> None:
     own = [*inspect.signature(Runtime.__init__).parameters][2:]
     assert own == [*RuntimeOptions.__annotations__]
 

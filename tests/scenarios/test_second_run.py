@@ -120,7 +120,7 @@ def test_a_goal_for_an_agent_at_work_is_refused(live_home: LiveHome) -> None:
     live_home.lead(FIRST, "--name", "busy-runner", meanwhile=meanwhile)
 
 
-def test_a_run_that_was_stopped_is_given_up_for_another_goal(live_home: LiveHome) -> None:
+def test_stopped_run_is_given_up_for_another_goal(live_home: LiveHome) -> None:
     """Its workers would repeat their requests; they do not."""
     gate, names = threading.Event(), ("ada", "bob", "cyd")
     busy = {name: [held(FACT, gate)] for name in names}
@@ -153,7 +153,7 @@ def test_coordinator_killed_in_its_second_run_continues_it(live_home: LiveHome) 
     assert_complete(live_home.run(SECOND, "--agent", "phoenix", meanwhile=meanwhile), SECOND)
 
 
-def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run(
+def test_coordinator_killed_between_record_and_board_begins_the_run(
     live_home: LiveHome,
 ) -> None:
     first = lead_first(live_home, "between")

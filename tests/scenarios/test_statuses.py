@@ -36,7 +36,7 @@ def kill_everything(live_home: LiveHome) -> None:
     live_home.restart_supervisor()
 
 
-def test_a_pause_is_shown_though_the_gateway_was_restarted(live_home: LiveHome) -> None:
+def test_pause_is_shown_after_a_gateway_restart(live_home: LiveHome) -> None:
     gate = threading.Event()
     live_home.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
     agent = live_home.begin("held-up")

@@ -16,7 +16,7 @@ def step(number: int, then: str = ":") -> Reply:
     return bash(f"echo {number} >> lines.txt; {then}")
 
 
-def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(
+def test_thirty_steps_run_once_each_although_the_worker_is_killed_twice(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()

@@ -95,7 +95,7 @@ def next_run(*replies: Reply) -> Script:
     return Script({"coordinator": [*[say("(said before)")] * SAID, *replies]})
 
 
-def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(
+def test_trigger_begins_the_next_run_once_despite_a_clock_kill(
     live_home: AdjustedClockHome,
 ) -> None:
     agent = finished(live_home, "weekly")

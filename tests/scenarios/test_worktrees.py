@@ -204,7 +204,7 @@ def test_folder_without_a_repository_is_read_directly(live_home: LiveHome, tmp_p
     assert subprocess.run(["ls", "-A", str(tmp_path)], capture_output=True).stdout == b"notes.txt\n"
 
 
-def test_partial_clone_is_read_without_worktrees_and_the_event_says_why(
+def test_partial_clone_is_read_without_worktrees_for_the_reported_reason(
     live_home: LiveHome, project: Checkout, tmp_path: Path
 ) -> None:
     clone = project.partial_clone("/a.txt")

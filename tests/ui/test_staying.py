@@ -20,7 +20,7 @@ WATCH = """
 """
 
 
-def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
+def test_page_survives_kills_of_gateway_router_and_supervisor(
     visitor: Visitor, live_home: LiveHome
 ) -> None:
     page = visitor.go("")

@@ -135,7 +135,7 @@ def named(found: Found) -> str:
 
 
 @pytest.mark.parametrize("found", shown_in_code(), ids=named)
-def test_every_command_line_of_a_code_block_is_taken(found: Found) -> None:
+def test_every_command_line_of_a_code_block_is_parsed(found: Found) -> None:
     for words in variants(found.text):
         parse(words)
 
@@ -152,7 +152,7 @@ def test_every_command_named_in_a_text_is_parsed(found: Found) -> None:
                 raise
 
 
-def test_every_example_that_help_shows_is_taken() -> None:
+def test_every_example_of_the_help_is_parsed() -> None:
     examples = [
         Found(f"{command.name} --help", line)
         for command in _commands(agiraph)

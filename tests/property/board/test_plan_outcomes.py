@@ -189,7 +189,7 @@ def fold_of(driver: BoardDriver) -> tuple[BoardEvent, ...]:
 
 @settings(max_examples=60, deadline=None)
 @given(rows(), st.data())
-def test_a_plan_ends_as_the_model_says_also_from_any_part_of_its_journal(
+def test_plan_outcome_matches_the_model_from_any_part_of_the_journal(
     made: list[Row], data: st.DataObject
 ) -> None:
     journal = begun(made)

@@ -78,7 +78,7 @@ async def test_id_of_the_approval_is_recorded_when_the_call_starts(tmp_path: Pat
     assert stage.conversation.transcript.has_seen("0a")
 
 
-async def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(
+async def test_interruption_withdraws_the_question_and_the_call_does_not_run(
     tmp_path: Path,
 ) -> None:
     word = Word()

@@ -36,13 +36,13 @@ def step(transcript: Transcript, used: int, *, can_flush: bool = True) -> str | 
     return decide(transcript, filled(used), share=0.75, can_flush=can_flush)
 
 
-def test_the_count_of_the_provider_counts_and_only_the_rest_is_estimated() -> None:
+def test_only_turns_after_the_last_token_count_are_estimated() -> None:
     transcript = busy()
     worked(transcript, ("bash", "x" * 300), usage=Usage(input_tokens=5000, output_tokens=50))
     assert fill_of(transcript, FIXED, 10_000).used == 5000 + 50 + 100 + 8
 
 
-def test_count_that_no_text_can_have_is_replaced_by_the_estimate() -> None:
+def test_impossible_token_count_is_replaced_by_the_estimate() -> None:
     transcript, counted = busy(), CountedTurns()
     for _ in range(3):
         worked(transcript, ("bash", "x" * 30_000), usage=Usage(input_tokens=10, output_tokens=5))
@@ -55,22 +55,22 @@ def test_count_that_no_text_can_have_is_replaced_by_the_estimate() -> None:
     assert fill_of(transcript, FIXED, 100_000, estimate=estimate).used == 15_005 + 8 + 1
 
 
-def test_without_a_count_all_is_estimated() -> None:
+def test_tokens_without_a_count_are_estimated() -> None:
     transcript = busy()
     assert fill_of(transcript, FIXED, 10_000) == WindowUsage(100 + 8 + 1, 100, 10_000)
 
 
-def test_the_models_own_count_of_prompt_and_tools_takes_the_place_of_the_estimate() -> None:
+def test_counted_tokens_of_prompt_and_tools_replace_the_estimate() -> None:
     assert fill_of(busy(), FIXED, 10_000, counted=40) == WindowUsage(40 + 8 + 1, 40, 10_000)
 
 
-def test_prompt_and_tools_never_have_more_than_the_provider_counted_in_all() -> None:
+def test_prompt_and_tools_never_exceed_the_counted_total() -> None:
     transcript = busy()
     worked(transcript, text="x", usage=Usage(input_tokens=60, output_tokens=5))
     assert fill_of(transcript, FIXED, 10_000) == WindowUsage(65, 65, 10_000)
 
 
-def test_a_count_above_the_estimate_makes_later_estimates_larger() -> None:
+def test_estimate_is_raised_after_a_larger_token_count() -> None:
     transcript = busy()
     worked(transcript, text="x", usage=Usage(input_tokens=200, output_tokens=50))
     assert scale_of(transcript, FIXED) == pytest.approx(250 / 118)
@@ -78,7 +78,7 @@ def test_a_count_above_the_estimate_makes_later_estimates_larger() -> None:
 
 
 @pytest.mark.parametrize("text", ["a" * 100, "é" * 100, "漢" * 100, "🎈" * 100])
-def test_no_text_has_more_tokens_than_a_third_of_its_bytes(text: str) -> None:
+def test_text_estimate_is_at_most_a_third_of_its_bytes(text: str) -> None:
     assert estimate_text(text) == -(-len(text.encode()) // 3)
 
 
@@ -103,7 +103,7 @@ def test_worker_in_its_last_turn_is_not_asked_to_save() -> None:
     assert step(transcript, 800) == "compact"
 
 
-def test_nothing_is_done_while_the_model_has_nothing_to_answer() -> None:
+def test_context_is_not_changed_while_no_turn_awaits_an_answer() -> None:
     transcript = busy()
     transcript.apply(ModelAnswered(text="done", ts=0))
     assert step(transcript, 999) is None
@@ -117,7 +117,7 @@ def test_after_the_turns_for_saving_the_conversation_is_compacted() -> None:
     assert step(transcript, 800) == "compact"
 
 
-def test_a_silent_answer_ends_the_saving() -> None:
+def test_answer_without_calls_ends_the_saving() -> None:
     transcript = busy()
     flushed(transcript)
     assert step(transcript, 800) == "compact"

@@ -79,7 +79,7 @@ async def test_calls_of_a_filtered_answer_do_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("length", "is_shortened"), [(10, False), (LONG_TOKENS * 4, True)])
-async def test_unknown_refusal_of_a_long_conversation_is_taken_for_its_length(
+async def test_unexplained_refusal_of_a_long_conversation_counts_as_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, is_shortened: bool
 ) -> None:
     stage = begun(tmp_path, says("done"))
@@ -121,7 +121,7 @@ async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) ->
     ]
 
 
-async def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
+async def test_idempotent_call_interrupted_by_a_crash_is_repeated_with_its_key(
     tmp_path: Path,
 ) -> None:
     stage = cut_off(tmp_path, "peek")
@@ -249,7 +249,7 @@ async def test_single_step_runs_one_answer_or_call_and_pauses_again(
     assert stage.entity.conversation.transcript.is_paused
 
 
-async def test_a_step_that_was_cut_off_is_done_by_the_next_incarnation_and_no_more(
+async def test_interrupted_single_step_is_completed_by_the_next_incarnation_only(
     tmp_path: Path,
 ) -> None:
     stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))

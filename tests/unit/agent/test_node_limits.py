@@ -43,7 +43,7 @@ def told(transcript: Transcript, contract: StageContract) -> Transcript:
     return transcript
 
 
-def test_without_bounds_there_is_always_another_turn() -> None:
+def test_node_without_limits_has_no_last_turn() -> None:
     assert judge(begun(*[used()] * 58), StageContract()) is None
 
 
@@ -88,19 +88,19 @@ def test_last_turn_is_announced_while_the_budget_still_pays_for_it(
     assert isinstance(judge(begun(usage, usage), contract), LastTurn)
 
 
-def test_money_cannot_be_bounded_without_a_price() -> None:
+def test_cost_limit_without_a_price_is_refused() -> None:
     verdict = judge(begun(used()), StageContract(max_cost_usd_per_node=1))
     assert isinstance(verdict, MustStop)
     assert "price" in verdict.reason
 
 
-def test_a_context_that_may_not_be_compacted_again_is_a_last_turn() -> None:
+def test_exhausted_compactions_announce_the_last_turn() -> None:
     verdict = judge(begun(used()), StageContract(), is_context_used_up=True)
     assert isinstance(verdict, LastTurn)
     assert verdict.bound == "context"
 
 
-def test_the_next_node_begins_with_nothing_used() -> None:
+def test_next_node_starts_with_zero_usage() -> None:
     contract = StageContract(max_tokens_per_node=300)
     transcript = told(begun(used(), used()), contract)
     transcript.apply(NodeClosed(node_id=NODE.id, status="failed", ts=0))
@@ -112,7 +112,7 @@ def test_the_next_node_begins_with_nothing_used() -> None:
     assert transcript.usage.tokens == 200, "the conversation's own count goes on"
 
 
-def test_an_outside_agent_is_bound_by_tokens_money_and_calls() -> None:
+def test_external_agent_is_limited_in_tokens_money_and_calls() -> None:
     contract = StageContract(max_tokens_per_node=9, max_cost_usd_per_node=0.5, max_calls_per_node=7)
     assert at_door(contract) == SpendingLimits(tokens=9, usd=0.5, calls=7)
     assert at_door(contract_of(load_config().run)) == SpendingLimits(calls=250)
@@ -126,9 +126,7 @@ def test_an_outside_agent_is_bound_by_tokens_money_and_calls() -> None:
         ("calls", "calls", "6 calls of the node's 6 calls are used"),
     ],
 )
-def test_a_call_that_was_refused_at_the_door_says_which_bound(
-    unit: Unit, bound: str, why: str
-) -> None:
+def test_call_refused_by_the_proxy_names_the_limit(unit: Unit, bound: str, why: str) -> None:
     state = BudgetState(
         scope="node",
         key="r/n1/1",

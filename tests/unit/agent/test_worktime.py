@@ -56,7 +56,7 @@ def reopened(conversation: Conversation) -> Conversation:
     return Conversation(conversation.path)
 
 
-async def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
+async def test_restart_does_not_extend_the_time_of_a_node(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     assert round(await left(conversation, START)) == 300
     conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 100))
@@ -84,7 +84,7 @@ async def test_downtime_counts_once_and_for_a_minute_at_most(tmp_path: Path) -> 
     assert round(await left(reopened(conversation), night + 10)) == 300 - AWAY_SECONDS - 10
 
 
-async def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> None:
+async def test_expired_node_time_ends_the_work_at_once(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 400))
     with pytest.raises(TimeoutError):
@@ -132,7 +132,7 @@ async def test_downtime_while_waiting_for_a_message_counts_for_that_wait_at_most
     ("name", "arguments"),
     [("wait", {"nodes": ["part"]}), ("create_work_node", {"name": "part", "wait": True})],
 )
-async def test_time_stops_while_named_nodes_are_waited_for(
+async def test_node_time_is_suspended_while_waiting_for_named_nodes(
     tmp_path: Path, name: str, arguments: dict[str, object]
 ) -> None:
     conversation = taken_up(tmp_path)
@@ -140,7 +140,9 @@ async def test_time_stops_while_named_nodes_are_waited_for(
     assert round(await left(reopened(conversation), START + 100_000)) == 290
 
 
-async def test_time_stops_in_any_wait_of_a_worker_that_has_created_nodes(tmp_path: Path) -> None:
+async def test_node_time_is_suspended_in_any_wait_of_a_worker_with_sub_nodes(
+    tmp_path: Path,
+) -> None:
     conversation = taken_up(tmp_path)
     conversation.append(*says("create_work_node", START))
     conversation.append(answer("create_work_node", START, START + 5))

@@ -86,7 +86,7 @@ def test_a_link_for_one_user_of_the_machine_serves_no_other(keys: CredentialStor
     assert keys.enter(code, "Firefox", 1001)
 
 
-def test_an_expired_token_says_so(keys: CredentialStore, clock: TurnedClock) -> None:
+def test_expired_token_is_refused_as_expired(keys: CredentialStore, clock: TurnedClock) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", expires_in_seconds=60), "home")
     clock.time += 59
     assert keys.caller(secret).expires_at == clock.time + 1
@@ -292,7 +292,7 @@ def test_a_token_that_was_revoked_can_be_revoked_again(
     assert keys.revoke("ci") == first
 
 
-def test_a_file_that_says_nothing_ends_every_token_but_the_homes(
+def test_empty_token_file_ends_every_token_but_the_home_token(
     home: Home, clock: TurnedClock
 ) -> None:
     _, secret = opened(home, clock).add(CreateTokenRequest(name="ci"), "home")

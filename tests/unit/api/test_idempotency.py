@@ -156,7 +156,7 @@ async def test_a_refusal_is_not_stored(once: IdempotencyMiddleware, endpoint: En
     assert (await call(once))[:2] == (200, b"2")
 
 
-async def test_a_call_cut_off_by_a_crash_is_repeated_with_the_same_cause(
+async def test_call_interrupted_by_a_crash_is_repeated_with_the_same_cause(
     once: IdempotencyMiddleware, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     endpoint.gate.clear()
@@ -177,7 +177,7 @@ async def test_a_call_cut_off_by_a_crash_is_repeated_with_the_same_cause(
     assert before.run == after.run
 
 
-async def test_a_call_cut_off_by_a_full_disk_is_repeated_with_the_same_cause(
+async def test_call_interrupted_by_a_full_disk_is_repeated_with_the_same_cause(
     once: IdempotencyMiddleware, endpoint: Endpoint
 ) -> None:
     endpoint.status = 507
@@ -191,7 +191,7 @@ async def test_a_call_cut_off_by_a_full_disk_is_repeated_with_the_same_cause(
     assert first.id == again.id
 
 
-async def test_without_room_for_its_key_a_call_is_refused_and_not_begun(
+async def test_call_is_refused_if_its_key_cannot_be_stored(
     once: IdempotencyMiddleware, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(fd: int, data: bytes) -> None:

@@ -34,7 +34,7 @@ def test_no_more_than_burst_and_rate_allow_and_the_wait_is_long_enough(
             passed, now = passed + 1, now + wait + 1e-6
 
 
-def test_strangers_with_ever_new_addresses_fill_nothing() -> None:
+def test_many_client_addresses_do_not_fill_the_memory() -> None:
     rates = RateLimiter()
     for number in range(MOST_BUCKETS + 100):
         rates.wait_of(str(number), 0.0, 1, 1)

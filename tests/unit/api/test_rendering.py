@@ -66,6 +66,6 @@ def test_only_text_is_rendered(tmp_path: Path) -> None:
         assert error.value.status == status
 
 
-def test_a_long_file_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_long_file_is_cut_and_marked(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("x" * (1024 * 1024 + 7))
     assert "... 7 more bytes" in bytes(rendered_file(tmp_path, "long.txt").body).decode()

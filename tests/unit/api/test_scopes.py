@@ -87,7 +87,7 @@ def client() -> TestClient:
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_a_method_that_is_not_taken_is_refused_with_all_that_are(
+def test_unsupported_method_is_refused_with_the_supported_ones(
     client: TestClient, template: str
 ) -> None:
     path = re.sub(r"\{[^}]+\}", "x", template)

@@ -208,7 +208,7 @@ def test_a_new_secret_is_refused(
     assert file.read_text() == OWN
 
 
-def test_a_variable_in_place_of_a_secret_is_taken(
+def test_variable_is_accepted_in_place_of_a_secret(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     file = own(gateway_home)

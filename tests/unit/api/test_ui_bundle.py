@@ -113,7 +113,7 @@ def test_path_cannot_leave_the_bundle(folder: Path, path: str) -> None:
     assert answer.status_code == 404 or b"csp-nonce" in answer.body
 
 
-def test_without_a_bundle_the_page_says_how_to_get_one_and_then_needs_no_restart(
+def test_missing_bundle_is_explained_and_found_without_a_restart(
     tmp_path: Path,
 ) -> None:
     client = TestClient(UiBundle(tmp_path / "dist"))

@@ -196,7 +196,7 @@ def test_standstill_notice_names_waiting_entities_and_possible_actions() -> None
         assert words in told
 
 
-def test_a_coordinator_that_waits_for_the_human_is_given_no_notice_and_the_run_lives() -> None:
+def test_coordinator_that_waits_for_the_human_gets_no_standstill_notice() -> None:
     driver = both_wait()
     found = standstill_of(driver, coordinator=ASKS)
     assert react(driver, found) == [NoteStandstill]

@@ -70,7 +70,7 @@ def test_workers_are_spawned_up_to_the_limit() -> None:
     assert given(driver) == {"n0": "scout-1", "n1": "scout-2", "n2": "scout-3"}
 
 
-def test_a_worker_that_waits_for_its_children_takes_no_place() -> None:
+def test_worker_that_waits_for_its_sub_nodes_occupies_no_place() -> None:
     driver = BoardDriver()
     driver.node("parent")
     driver.settle(max_concurrent=1)
@@ -81,7 +81,7 @@ def test_a_worker_that_waits_for_its_children_takes_no_place() -> None:
     assert set(given(driver)) == {"parent", "child"}
 
 
-def test_a_node_kept_for_a_lost_worker_fails_and_says_so() -> None:
+def test_node_reserved_for_a_lost_worker_fails_with_the_reason() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.node("one", worker="ada")

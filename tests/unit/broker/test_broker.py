@@ -230,7 +230,7 @@ async def test_retry_is_reported_and_discards_the_streamed_text(
     assert (event.data["attempt"], event.data["attempts"]) == (1, quick_config().broker.attempts)
 
 
-async def test_a_call_that_waits_for_a_paused_service_says_so(
+async def test_call_that_waits_for_a_paused_service_is_reported(
     routed: RoutedBroker, ada: Endpoint
 ) -> None:
     routed.stub.behaviours = [ProviderError("rate_limited", "slow down", retry_after=60)]
@@ -386,7 +386,7 @@ async def test_out_of_budget_names_the_amounts(
     assert routed.stub.requests == []
 
 
-async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
+async def test_message_of_another_type_is_ignored(ada: Endpoint) -> None:
     await reply(ada, ModelDelta(call=b"x", text="?"), RefusedReply)
     await reply(ada, CheckModel(model=MODEL), Ok)
 
@@ -404,7 +404,7 @@ async def test_closing_drops_calls_and_closes_connections(tmp_path: Path) -> Non
     assert routed.stub.cancelled.is_set()
 
 
-async def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(
+async def test_only_the_human_sets_budgets_and_dollars_need_a_price(
     routed: RoutedBroker, ada: Endpoint
 ) -> None:
     human = await routed.join(HUMAN)

@@ -40,7 +40,9 @@ async def die_with(folder: Path, quarantine: CallQuarantine, *ids: str) -> None:
     marker.write_bytes(left)
 
 
-async def test_a_call_in_flight_at_two_ends_is_set_aside_with_their_cause(tmp_path: Path) -> None:
+async def test_call_in_flight_at_two_broker_exits_is_quarantined_with_the_cause(
+    tmp_path: Path,
+) -> None:
     await die_with(tmp_path, next_life(tmp_path), GUILTY)
     await die_with(tmp_path, next_life(tmp_path, CAUSE), GUILTY)
     third = next_life(tmp_path, CAUSE)
@@ -53,7 +55,7 @@ async def test_a_call_in_flight_at_two_ends_is_set_aside_with_their_cause(tmp_pa
         pass  # a person's retry
 
 
-async def test_the_others_of_a_first_end_are_made_one_at_a_time_and_not_blamed(
+async def test_other_calls_of_a_broker_exit_run_one_at_a_time_and_are_not_blamed(
     tmp_path: Path,
 ) -> None:
     await die_with(tmp_path, next_life(tmp_path), GUILTY, OTHER)
@@ -67,7 +69,7 @@ async def test_the_others_of_a_first_end_are_made_one_at_a_time_and_not_blamed(
             pass
 
 
-async def test_a_call_that_is_answered_after_an_end_is_forgotten(tmp_path: Path) -> None:
+async def test_call_answered_after_a_broker_exit_is_forgotten(tmp_path: Path) -> None:
     await die_with(tmp_path, next_life(tmp_path), OTHER)
     second = next_life(tmp_path, CAUSE)
     async with second.making(OTHER):

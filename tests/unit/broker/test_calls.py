@@ -137,7 +137,7 @@ async def test_the_budget_of_a_run_bounds_all_its_calls(calls_of: CallsOf) -> No
     assert {error.kind for error in refused} == {"out_of_budget"}
 
 
-async def test_at_most_so_many_calls_are_in_flight(calls_of: CallsOf) -> None:
+async def test_calls_in_flight_are_bounded(calls_of: CallsOf) -> None:
     now, most = 0, 0
 
     async def count(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -172,7 +172,7 @@ class StandingClock:
         return self.at
 
 
-async def test_all_callers_of_a_provider_keep_the_pause_of_one(
+async def test_pause_of_one_caller_applies_to_all_callers_of_a_provider(
     calls_of: CallsOf,
 ) -> None:
     slow = ProviderError("rate_limited", "slow", retry_after=0.001)
@@ -204,7 +204,7 @@ async def test_a_model_without_tool_calling_gets_text_at_the_same_price(
     assert stub.requests[0].tools == ()
 
 
-async def test_an_answer_that_cannot_be_read_is_asked_for_three_times_at_most(
+async def test_unreadable_answer_is_requested_three_times_at_most(
     calls_of: CallsOf,
 ) -> None:
     stub = StubProvider(ProviderError("bad_answer", "an event is not JSON"))

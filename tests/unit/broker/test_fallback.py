@@ -82,7 +82,7 @@ async def test_invalid_call_is_not_sent_to_a_fallback(
     assert second.requests == []
 
 
-async def test_a_missing_key_and_an_empty_account_are_passed_over(ledger: UsageLedger) -> None:
+async def test_fallback_without_key_or_credit_is_skipped(ledger: UsageLedger) -> None:
     config = with_chain(model=[OTHER, LOCAL])
     empty = StubProvider(ProviderError("no_credit", "empty"))
     fallback = FallbackCalls(ledger, config, anthropic=empty, ollama=StubProvider(answer()))

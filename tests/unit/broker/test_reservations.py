@@ -103,7 +103,7 @@ async def test_call_waits_for_money_reserved_by_another_call() -> None:
     assert await asyncio.wait_for(second, 10) == 8192
 
 
-async def test_a_cancelled_call_gives_its_money_back() -> None:
+async def test_cancelled_call_releases_its_reservation() -> None:
     budgets = of_run(lambda: 0.0)
     wanted = request(cost_of(request(0.0), 8192) * 1.5)
 

@@ -69,9 +69,7 @@ def test_optional_packages_are_separated_from_required_ones() -> None:
     }
 
 
-def test_every_package_that_is_required_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_required_package_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checks(tmp_path)["packages"].status == "ok"
     monkeypatch.setattr("cli.doctor_checks.machine._requirements", lambda: ["no-such-package>=1"])
     assert checks(tmp_path)["packages"].detail == "missing: no-such-package"
@@ -183,7 +181,7 @@ def test_installed_agents_outside_the_rules_are_named(tmp_path: Path) -> None:
     assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"
 
 
-def test_a_port_that_is_taken_fails(tmp_path: Path) -> None:
+def test_occupied_port_fails_the_check(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (tmp_path / "agiraph.yaml").write_text(f"http: {{port: {port}}}\n")

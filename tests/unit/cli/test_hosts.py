@@ -177,7 +177,7 @@ def test_where_to_listen_is_an_option_of_the_supervisor(tmp_path: Path) -> None:
         assert (told.exit_code, "is not tcp://ADDR:PORT" in told.stderr) == (2, True), wrong
 
 
-def test_doctor_says_that_a_home_has_no_hosts(tmp_path: Path) -> None:
+def test_doctor_reports_that_a_home_has_no_hosts(tmp_path: Path) -> None:
     told = command(None, "doctor", "--home", str(tmp_path), "--json")
     checks = {one["name"]: one for one in json.loads(told.stdout)["checks"]}
     assert (checks["hosts"]["status"], checks["hosts"]["detail"]) == ("ok", "none")

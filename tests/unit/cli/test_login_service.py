@@ -49,7 +49,7 @@ def test_systemd_accepts_a_unit_with_special_characters_in_its_paths(tmp_path: P
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_launchd_agent_says_the_same() -> None:
+def test_launchd_agent_has_the_same_command() -> None:
     agent = plistlib.loads(launchd_agent(["/opt/py", ODD], "local.agiraph", "/bin").encode())
     assert agent["ProgramArguments"] == ["/opt/py", ODD]
     assert agent["EnvironmentVariables"] == {"PATH": "/bin"}

@@ -72,7 +72,7 @@ def test_control_command_acts_on_an_entity(act: str) -> None:
     assert "coordinator" in command(client, act, "survey").stdout
 
 
-def test_a_ready_answer_is_given_by_its_number() -> None:
+def test_predefined_answer_is_selected_by_its_number() -> None:
     client = FakeClient(asked=[question(options=("PostgreSQL", "SQLite"))])
     assert "[1: PostgreSQL, 2: SQLite]" in command(client, "questions").stdout
     wrong = command(client, "respond", "q-1", "3")
@@ -82,7 +82,7 @@ def test_a_ready_answer_is_given_by_its_number() -> None:
     assert client.did == [("answer", "q-1", "SQLite")]
 
 
-def test_a_question_is_shown_and_named_by_how_its_id_begins() -> None:
+def test_question_is_shown_by_a_prefix_of_its_id() -> None:
     long = f"q-3f9c1d0a{'0' * 24}"
     client = FakeClient(asked=[question(long, options=("PostgreSQL", "SQLite"))])
     shown = command(client, "questions").stdout

@@ -38,7 +38,7 @@ def test_ui_opens_and_prints_the_link(opened: list[str]) -> None:
 
 
 @pytest.mark.parametrize("is_built", [True, False])
-def test_ui_says_where_the_web_ui_is_not_built(
+def test_ui_reports_a_missing_build_of_the_web_ui(
     is_built: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_built:
@@ -68,7 +68,7 @@ def test_without_a_screen_the_link_is_only_printed(
     assert "`ssh -L 8765:127.0.0.1:8765 THIS_MACHINE`" in command(FakeClient(), "ui").stderr
 
 
-def test_without_a_supervisor_ui_says_how_to_start_one(opened: list[str]) -> None:
+def test_ui_without_a_supervisor_names_the_command_to_start_one(opened: list[str]) -> None:
     told = command(None, "ui")
     assert (told.exit_code, opened) == (4, [])
     assert told.stderr.endswith("start one with: agiraph up\n")

@@ -90,7 +90,7 @@ def test_the_coordinators_own_text_around_the_plan_stays(files: AgentFiles) -> N
     assert "**look**" in text
 
 
-def test_a_damaged_record_is_set_aside_and_begins_again(files: AgentFiles) -> None:
+def test_damaged_record_is_moved_aside_and_recreated(files: AgentFiles) -> None:
     files.home.record.write_text('{"id": "shop-1", "na')
     log = Mock()
     runtime = cast(Any, SimpleNamespace(clock=SystemClock(), log=log))

@@ -12,7 +12,7 @@ from tests.fakes.line import FakeLine, arrived
 from tests.unit.coordinator.runs.test_team_lead import LedTeam
 
 
-async def test_only_a_worker_that_may_lead_gives_tools_of_servers_to_a_node(tmp_path: Path) -> None:
+async def test_only_a_leading_worker_lends_server_tools_to_a_node(tmp_path: Path) -> None:
     team = LedTeam(tmp_path)
     line = cast(FakeLine, team.context.runtime)
     handler = WorkerRequestHandler(team.context, team.service, cast(Any, None))

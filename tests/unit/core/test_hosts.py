@@ -25,7 +25,7 @@ def test_invitation_is_read_as_written(url: str, name: str) -> None:
     assert read_invitation(made.line(), NOW) == made
 
 
-def test_a_terminal_may_have_broken_the_line() -> None:
+def test_line_broken_by_a_terminal_is_accepted() -> None:
     assert read_invitation(f"  {LINE[:50]}\n  {LINE[50:]}\n", NOW) == INVITATION
 
 
@@ -46,7 +46,7 @@ def test_invalid_invitation_is_refused_with_the_reason(line: str, told: str) -> 
         read_invitation(line, NOW)
 
 
-def test_a_line_that_is_cut_off_anywhere_says_so() -> None:
+def test_truncated_invitation_is_refused_as_truncated() -> None:
     for length in range(len(INVITATION_PREFIX) + 2, len(LINE)):
         with pytest.raises(InvalidInput, match="cut off or changed"):
             read_invitation(LINE[:length], NOW)

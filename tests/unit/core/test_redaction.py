@@ -117,7 +117,7 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redact_text(text) == text
 
 
-def test_a_field_named_like_a_secret_is_blotted_out_in_logs_and_kept_in_events() -> None:
+def test_field_named_like_a_secret_is_redacted_in_logs_and_kept_in_events() -> None:
     assert redact({"ticket": b"x", "deep": {"password": 7}}) == {
         "ticket": BLOT,
         "deep": {"password": BLOT},

@@ -33,7 +33,7 @@ async def test_a_known_name_or_id_is_found_without_asking() -> None:
     assert coordinator.asked == 0
 
 
-async def test_an_unknown_name_is_asked_for_once_each_time() -> None:
+async def test_unknown_name_is_requested_once_per_lookup() -> None:
     coordinator = Coordinator()
     roster = roster_of(coordinator)
     assert await roster.find_anywhere("bob") == "shop/bob-2"

@@ -94,7 +94,7 @@ def test_an_interrupt_cancels_the_turn_and_its_permission_requests(talk: Talk) -
     assert talk.answers(stopReason="end_turn") == [TurnEnded()]
 
 
-def test_permission_is_given_once_and_a_refusal_is_explained_with_the_next_prompt(
+def test_permission_is_granted_once_and_a_refusal_explained_in_the_next_prompt(
     talk: Talk,
 ) -> None:
     prompt = talk.last["id"]
@@ -202,7 +202,7 @@ def test_failed_start_is_reported_with_the_message_of_the_agent(tmp_path: Path) 
     assert ended == TurnEnded("", "session/new was refused: Authentication required: run login")
 
 
-def test_a_turn_that_failed_or_was_cut_off_has_the_reason(tmp_path: Path) -> None:
+def test_failed_or_truncated_turn_has_the_reason(tmp_path: Path) -> None:
     failed = Talk(tmp_path).begin().fails("Internal error", data="429")
     assert failed == [TurnEnded("", "Internal error: 429")]
     refused = Talk(tmp_path).begin().answers(stopReason="refusal")

@@ -51,7 +51,7 @@ def ended(driver: Driver, *lines: object) -> TurnEnded:
 
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
-def test_each_driver_reports_the_same_however_its_input_is_cut(
+def test_driver_events_do_not_depend_on_the_split_of_its_input(
     name: str, data: st.DataObject
 ) -> None:
     lines = FILES[name].read_bytes()

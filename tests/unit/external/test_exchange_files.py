@@ -23,7 +23,7 @@ def exchange(tmp_path: Path) -> ExchangeFolder:
     return ExchangeFolder(tmp_path / "scratch")
 
 
-def test_a_nodes_work_begins_with_an_empty_outbox_and_no_result(exchange: ExchangeFolder) -> None:
+def test_node_starts_with_an_empty_outbox_and_no_result(exchange: ExchangeFolder) -> None:
     for name in (RESULT, OUTBOX, CHECKPOINT):
         (exchange.folder / name).write_text("of an earlier attempt")
     exchange.reset()

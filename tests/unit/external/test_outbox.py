@@ -54,7 +54,7 @@ def test_repeated_text_is_sent_as_often_as_it_occurs() -> None:
 
 
 @given(st.lists(st.tuples(NAMES, WORDS), max_size=5), st.data())
-def test_however_the_file_grows_each_message_is_sent_once(
+def test_each_message_of_a_growing_file_is_sent_once(
     messages: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     text = "".join(f"@{to}: {words}\n\n" for to, words in messages)

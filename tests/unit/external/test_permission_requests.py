@@ -13,7 +13,7 @@ from actors.worker.external.permission_requests import (
 from agiraph.external.agent_events import PermissionRequested
 
 
-async def test_the_same_action_may_be_asked_for_many_times_and_not_for_ever() -> None:
+async def test_repeated_permission_requests_for_one_action_are_bounded() -> None:
     state = SimpleNamespace(outside=SimpleNamespace(began_at="1", asking=set()))
     worker: Any = SimpleNamespace(transcript=state)
     requests = PermissionRequests(worker, lambda _opened: None, "n.1")

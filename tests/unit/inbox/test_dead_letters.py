@@ -30,7 +30,7 @@ def test_dead_letter_contains_the_whole_message() -> None:
     assert again == message(1)
 
 
-def test_a_letter_is_kept_once_and_outlives_the_gateway(open_database: OpenDatabase) -> None:
+def test_dead_letter_is_stored_once_and_survives_a_restart(open_database: OpenDatabase) -> None:
     book = DeadLetterStore(open_database())
     assert book.add(letter(1), 10.0)
     assert not book.add(letter(1), 11.0)

@@ -92,7 +92,7 @@ def test_read_messages_stay_read_after_a_restart(open_thread: OpenThread) -> Non
     assert thread.unread("a-2") == {"Ada": 1}
 
 
-def test_each_conversation_of_an_agent_is_read_by_itself(open_thread: OpenThread) -> None:
+def test_unread_messages_are_counted_per_conversation(open_thread: OpenThread) -> None:
     thread = open_thread()
     for number, who in enumerate(("Ada", "Bob", "Ada", "Bob"), start=1):
         thread.add(id=f"{number}", agent="shop", sender=who, to="human", content="x", ts=1.0)

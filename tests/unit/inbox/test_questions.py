@@ -153,7 +153,7 @@ def test_question_is_found_by_a_prefix_of_its_id(open_book: OpenBook) -> None:
 LATE: dict[str, Any] = {"options": ("this", "that"), "deadline_seconds": 10.0, "default": "this"}
 
 
-def test_a_deadline_counts_from_the_first_asking_and_outlives_a_restart(
+def test_deadline_counts_from_the_first_request_and_survives_a_restart(
     open_book: OpenBook,
 ) -> None:
     book = open_book()

@@ -218,7 +218,7 @@ def test_no_template_begins_anywhere_in_a_note(vault: Path) -> None:
     [("data base", "data-base"), ("#x", "x"), ("2024", "n2024"), ("a/b", "a/b"), ("!", ""),
      ("Ünïcode", "Ünïcode")],
 )  # fmt: skip
-def test_tags_are_such_as_obsidian_takes(text: str, tag: str) -> None:
+def test_tags_are_valid_in_obsidian(text: str, tag: str) -> None:
     assert tag_of(text) == tag
 
 

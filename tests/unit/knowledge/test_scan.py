@@ -160,7 +160,7 @@ def test_neither_links_nor_binaries_nor_keys_nor_dependencies_are_scanned(
     assert files_of(project) == set(FILES)
 
 
-def test_a_scan_that_met_a_bound_says_so_and_forgets_no_file(project: Path) -> None:
+def test_bounded_scan_is_marked_and_forgets_no_file(project: Path) -> None:
     gone = KnownProject(files=(ScannedFile(path="was/here.py", size=1, mtime_ns=1),))
     for limits in (ScanLimits(files=3), ScanLimits(seconds=-1.0), ScanLimits(depth=0)):
         batches = list(scan(project, gone, limits))
@@ -178,7 +178,7 @@ def test_unreadable_folder_keeps_its_known_files(project: Path) -> None:
     (project / "shop").chmod(0o700)
 
 
-def test_odd_names_and_manifests_are_scanned(project: Path) -> None:
+def test_unusual_names_and_manifests_are_scanned(project: Path) -> None:
     name = os.fsdecode(b"bad-\xff.py")
     (project / name).write_text("x = 1\n")
     write(project, {"package.json": '["no object"]', "sub/pyproject.toml": "= no toml",
@@ -189,7 +189,7 @@ def test_odd_names_and_manifests_are_scanned(project: Path) -> None:
         KnowledgeNode.model_validate_json(node.model_dump_json())
 
 
-def test_a_pattern_that_would_take_forever_counts_for_nothing(project: Path) -> None:
+def test_ignore_pattern_with_exponential_time_is_skipped(project: Path) -> None:
     write(project, {".gitignore": "a*" * 30 + "b\n*.yml\n", "a" * 200: "x"})
     assert files_of(project) == set(FILES) - {".github/workflows/ci.yml"} | {
         ".gitignore",

@@ -211,7 +211,7 @@ def test_a_count_is_asked_of_the_whole_request() -> None:
     assert asked == {"generateContentRequest": {"model": "models/g", "contents": [1]}}
 
 
-def test_an_error_says_in_its_body_when_to_retry() -> None:
+def test_error_body_has_the_retry_time() -> None:
     failure = WIRE.error("rate_limited", "too many", retry_after=2)
     assert (failure.status, failure.body["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
     [wish] = failure.body["error"]["details"]

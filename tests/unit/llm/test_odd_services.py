@@ -264,7 +264,7 @@ def answer_of(wire: str, events: list[Any]) -> ModelResponse:
 @pytest.mark.parametrize(
     ("wire", "events", "text", "calls"), [row[1:] for row in STREAMS], ids=[r[0] for r in STREAMS]
 )
-def test_odd_stream_is_read(
+def test_unusual_stream_is_read(
     wire: str, events: list[Any], text: str, calls: list[tuple[str, Any]]
 ) -> None:
     answer = answer_of(wire, events)
@@ -354,7 +354,7 @@ def test_broken_off_answer_is_an_error(events: list[Any], kind: str) -> None:
     assert "REASON" in str(explained) or "broke off" in str(explained)
 
 
-def test_malformed_answer_of_gemini_is_asked_for_again() -> None:
+def test_malformed_answer_of_gemini_is_requested_again() -> None:
     with pytest.raises(ServiceError) as caught:
         answer_of("google", [{"candidates": [{"finishReason": "MALFORMED_RESPONSE"}]}])
     assert explain(caught.value, "p", "m", "u", "").is_retryable
@@ -456,7 +456,7 @@ def test_key_of_a_letter_is_not_replaced_everywhere() -> None:
     assert "no access to x" in str(explain(error, "p", "m", "u", "x"))
 
 
-def test_long_wait_that_a_service_asks_for_is_named() -> None:
+def test_long_retry_after_is_named() -> None:
     error = ServiceError({"message": "slow down"}, 429, {"retry-after": "86400"})
     assert "asks to wait 1 day, 0:00:00" in str(explain(error, "p", "m", "u", ""))
 
@@ -516,7 +516,7 @@ def test_refusal_because_of_length_is_recognised_by_its_meaning(words: str) -> N
 
 
 @pytest.mark.parametrize("words", OTHERS.values(), ids=OTHERS)
-def test_other_refusals_are_not_taken_for_an_overflow(words: str) -> None:
+def test_other_refusals_are_not_an_overflow(words: str) -> None:
     assert not is_overflow(words.lower())
 
 
@@ -555,7 +555,7 @@ def test_page_names_rows_that_exist() -> None:
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai", "responses", "google"])
-def test_an_answer_in_one_piece_of_too_many_parts_is_refused(wire: str) -> None:
+def test_unstreamed_answer_of_too_many_parts_is_refused(wire: str) -> None:
     many = 20_001
     answers: dict[str, JsonObject] = {
         "anthropic": {"content": [{"type": "text", "text": ""}] * many},

@@ -231,7 +231,7 @@ def test_without_cksum_no_claim_about_identical_files_is_made(
     assert "whether files are the same could not be seen" in report
 
 
-def test_a_big_file_is_looked_at_in_part(tmp_path: Path) -> None:
+def test_large_file_is_surveyed_in_part(tmp_path: Path) -> None:
     big = "id,value\n" + (f"1,{'x' * 100}\n" * 42_000)
     _, report = survey(tmp_path, make(tmp_path / "in", {"big.csv": big}))
     assert "rows in its first 4 MB, 2 columns" in report

@@ -184,9 +184,7 @@ def test_a_call_with_any_arguments_is_read_back(arguments: dict[str, Any]) -> No
 
 
 @given(ARGUMENTS, st.data())
-def test_a_call_that_is_cut_off_anywhere_is_not_run(
-    arguments: dict[str, Any], data: st.DataObject
-) -> None:
+def test_truncated_call_is_not_run(arguments: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps({"name": "bash", "arguments": arguments})
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
     assert all(malformed is not None for _, _, malformed in read(f"<tool_call>{cut}"))

@@ -50,7 +50,7 @@ def test_prompt_without_tools_does_not_mention_them() -> None:
     assert as_text(ask(tools=())).system == "You are ada."
 
 
-def test_calls_are_read_and_taken_out_of_the_text() -> None:
+def test_calls_are_read_and_removed_from_the_text() -> None:
     one = '<tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>'
     two = '<tool_call>\n{"name": "wait"}\n</tool_call>'
     response = read(f"Looking.\n{one}\n{two}\n")

@@ -28,7 +28,7 @@ def seqs(log: EventLog, after: int, limit: int) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [0, 1, STRIDE - 1, STRIDE, STRIDE + 1, 2 * STRIDE, 700])
-def test_a_page_begins_after_its_cursor_wherever_that_is(tmp_path: Path, after: int) -> None:
+def test_page_begins_after_any_cursor(tmp_path: Path, after: int) -> None:
     write(tmp_path / "log", 1, 702)
     log = EventLog(tmp_path / "log")
     assert seqs(log, after, 5) == list(range(after + 1, min(after + 6, 703)))
@@ -72,7 +72,7 @@ def test_a_log_is_read_backwards_up_to_its_beginning(tmp_path: Path) -> None:
     assert back(3, after=4) == ([], 4, 4)
 
 
-def test_a_damaged_line_is_not_passed_over_backwards(tmp_path: Path) -> None:
+def test_damaged_line_is_reported_when_paging_backwards(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, 1, 3)
     with path.open("ab") as file:

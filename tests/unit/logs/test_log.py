@@ -33,7 +33,7 @@ def test_keys_are_redacted_anywhere_in_a_text(text: str) -> None:
     assert redact({"a": [f"before {text} after"]}) == {"a": [f"before {BLOT} after"]}
 
 
-def test_fields_named_like_secrets_are_blotted_out() -> None:
+def test_fields_named_like_secrets_are_redacted() -> None:
     found = redact(
         {
             "api_key": "x",

@@ -54,7 +54,7 @@ def test_line_names_its_entity_and_run_and_no_secret(ada: Writer) -> None:
     assert ada.path.stat().st_mode & 0o077 == 0
 
 
-def test_a_log_never_takes_more_than_its_files(ada: Writer) -> None:
+def test_log_size_is_bounded_by_its_files(ada: Writer) -> None:
     for number in range(60):
         ada.say(f"event {number}")
     assert len(log_files(ada.path)) == 3

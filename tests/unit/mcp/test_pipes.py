@@ -74,7 +74,7 @@ def test_a_message_that_is_damaged_is_an_error_of_its_request() -> None:
     assert "no message of the protocol" in message.error.message
 
 
-def test_nested_id_is_not_taken_for_the_id_of_the_message() -> None:
+def test_nested_id_is_not_the_id_of_the_message() -> None:
     inner = {"jsonrpc": "2.0", "result": {"x": "y" * 9000, "id": 3}}
     assert read(json.dumps(inner).encode(), longest=5000)[0] is None
     assert message_of(Line(b"", 0), print) is None

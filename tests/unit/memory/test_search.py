@@ -36,7 +36,7 @@ def test_comment_in_code_is_not_a_heading() -> None:
     assert "# not a heading" in section.text
 
 
-def test_a_larger_memory_gives_the_sections_that_fit_the_best_first() -> None:
+def test_search_of_a_large_memory_returns_the_best_sections_first() -> None:
     memory = {
         "knowledge/python-asyncio.md": NOTES,
         "knowledge/rust.md": "# Rust\n\n## Futures\n\nThey are lazy; cancel by dropping.\n",

@@ -31,7 +31,7 @@ def test_notice_is_queued_once_for_each_matching_channel() -> None:
     assert [one.channel for one in book.waiting()] == ["phone", "desk"]
 
 
-def test_an_urgent_only_channel_takes_nothing_else() -> None:
+def test_urgent_only_channel_gets_only_urgent_notices() -> None:
     book, channels = DeliveryQueue(), {"phone": webhook(urgent_only=True)}
     assert not told(book, channels=channels)
     assert told(book, "n2", channels, is_urgent=True)

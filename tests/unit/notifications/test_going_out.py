@@ -56,7 +56,7 @@ def test_discord_message_mentions_no_user_and_keeps_its_limits() -> None:
     assert SHAPES["discord"](notice(), "dlv_1", LINK, PAGE)["embeds"][0]["url"] == LINK
 
 
-def test_a_webhook_is_signed_as_the_standard_says() -> None:
+def test_webhook_signature_follows_the_standard() -> None:
     secret = "whsec_" + base64.b64encode(KEY).decode()
     headers = webhook_headers(secret, "dlv_1", 1234, b'{"a":1}')
     wanted = hmac.digest(KEY, b'dlv_1.1234.{"a":1}', sha256)

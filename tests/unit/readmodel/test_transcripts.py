@@ -8,7 +8,7 @@ from agiraph.core.turns import ToolCall
 from agiraph.readmodel.transcripts import transcript_page
 
 
-def test_call_is_found_by_its_step_though_its_id_is_used_again(tmp_path: Path) -> None:
+def test_call_with_a_reused_id_is_found_by_its_step(tmp_path: Path) -> None:
     conversation = Conversation(tmp_path / "conversation.jsonl")
     steps = []
     for number in range(3):

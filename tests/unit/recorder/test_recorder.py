@@ -95,7 +95,7 @@ def test_a_report_of_which_a_crash_wrote_only_a_part_is_completed(home: Home) ->
     assert numbered(home) == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_secrets_in_events_are_blotted_out(home: Home) -> None:
+def test_secrets_in_events_are_redacted(home: Home) -> None:
     command = "curl -H 'Authorization: Bearer abcdefgh12345678'"
     data = {"arguments": {"command": command}}
     event = Event(type="tool.called", agent_id=AgentId("survey-abc123"), ts=1.0, data=data)
@@ -217,7 +217,7 @@ def test_message_file_missing_after_a_crash_is_written_at_the_next_start(tmp_pat
     assert (tmp_path / "0001_alice_to_bob.md").read_text().endswith("hello\n")
 
 
-def test_a_name_with_odd_characters_stays_inside_the_folder(tmp_path: Path) -> None:
+def test_name_with_unusual_characters_stays_inside_the_folder(tmp_path: Path) -> None:
     log = MessageLog(tmp_path)
     log.add("id1", "../../etc\nTO: root", "*", "x", 1.0)
     log.close()

@@ -90,7 +90,7 @@ def test_repeated_event_is_recognized_regardless_of_its_age(
     again.close()
 
 
-def test_data_of_an_event_is_not_taken_for_its_source(
+def test_data_of_an_event_is_not_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_file, "REMEMBERED", 5)
@@ -103,7 +103,7 @@ def test_data_of_an_event_is_not_taken_for_its_source(
     file.close()
 
 
-def test_opening_reads_no_more_however_long_the_log_is(
+def test_cost_of_opening_does_not_grow_with_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []

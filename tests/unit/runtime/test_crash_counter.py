@@ -106,7 +106,7 @@ def test_irregular_marker_is_replaced(tmp_path: Path, kind: str) -> None:
     attempts.close()
 
 
-def test_a_step_that_was_noted_does_not_hide_which_message_was_taken(tmp_path: Path) -> None:
+def test_noted_step_does_not_hide_the_received_message(tmp_path: Path) -> None:
     first = CrashCounter(tmp_path, "shop.ada", 1, "")
     first.doing("busy: bash")
     first.begin(POISON)
@@ -116,7 +116,7 @@ def test_a_step_that_was_noted_does_not_hide_which_message_was_taken(tmp_path: P
     assert second._counts == {POISON: 1, OTHER: 1}
 
 
-def test_a_process_that_only_noted_steps_has_taken_no_message(tmp_path: Path) -> None:
+def test_process_that_only_noted_steps_has_received_no_message(tmp_path: Path) -> None:
     CrashCounter(tmp_path, "shop.ada", 1, "").doing("busy: bash")
     assert CrashCounter(tmp_path, "shop.ada", 2, "it broke down")._counts == {}
 

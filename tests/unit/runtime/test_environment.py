@@ -52,7 +52,7 @@ def test_names_of_set_secrets_are_listed() -> None:
     )
 
 
-def test_the_doctor_of_the_gateway_looks_where_the_broker_calls(
+def test_doctor_of_the_gateway_checks_the_addresses_of_the_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)

@@ -89,7 +89,7 @@ async def test_late_second_request_of_a_connection_is_closed() -> None:
         stream[1].close()
 
 
-async def test_a_client_that_reads_nothing_is_cut_off() -> None:
+async def test_client_that_reads_nothing_is_disconnected() -> None:
     app = Application()
     async with serving(app, stall_seconds=0.2) as port:
         with socket.socket() as client:

@@ -55,7 +55,7 @@ def test_all_budgets_of_a_call_apply_and_count_their_own_spending(ledger: UsageL
     assert held(limits, request) == after | {"agent/day": (2, 0.25)}
 
 
-def test_a_raise_counts_once_for_its_cause_and_outlives_the_process(tmp_path: Path) -> None:
+def test_raise_counts_once_per_cause_and_survives_a_restart(tmp_path: Path) -> None:
     clock, request = StandingClock(10 * DAY), ask(budget_usd=1)
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(), clock)

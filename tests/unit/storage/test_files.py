@@ -499,7 +499,7 @@ def deep(top: Path, levels: int) -> None:
 
 
 @pytest.mark.parametrize("home", ["step by step"], indirect=True)
-def test_folders_within_folders_are_walked_so_deep_and_removed_however_deep(home: Path) -> None:
+def test_walk_has_a_maximum_depth_and_removal_has_none(home: Path) -> None:
     deep(home, 1500)
     found = files.files_below(home)
     assert len(found) == MOST_LEVELS + 1

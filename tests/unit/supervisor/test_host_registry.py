@@ -80,7 +80,7 @@ def test_an_invitation_is_used_once_under_its_own_name_too(tmp_path: Path) -> No
             again.admit(id, join("north"))
 
 
-def test_a_host_cannot_give_itself_odd_or_many_labels(tmp_path: Path) -> None:
+def test_labels_requested_by_a_host_are_validated_and_bounded(tmp_path: Path) -> None:
     hosts = registry(tmp_path)
     for labels in (("\x1b[2J",), ("Big Label",), tuple(f"l{n}" for n in range(65))):
         asked = join("north").model_copy(update={"labels": labels})

@@ -74,7 +74,7 @@ def test_unknown_fields_are_refused_with_the_nearest_one(tmp_path: Path) -> None
     assert asked == []
 
 
-def test_a_contract_takes_its_documented_names(tmp_path: Path) -> None:
+def test_contract_accepts_its_documented_names(tmp_path: Path) -> None:
     stage = {"roles": [{"name": "Eve", "prompt": "x", "timeout": 5, "deps": ["a"]}]}
     _, asked = launch(tmp_path, {**stage, "contract": {"max_stages": 3, "timeout": 60}})
     [(_, _, spec)] = asked
@@ -82,7 +82,7 @@ def test_a_contract_takes_its_documented_names(tmp_path: Path) -> None:
     assert (spec.roles[0].timeout_seconds, spec.roles[0].dependencies) == (5, ("a",))
 
 
-async def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
+async def test_only_the_coordinator_sets_the_terms_of_a_stage(tmp_path: Path) -> None:
     stage = {"name": "Race", "checkpoint_policy": "any"}
     lead, worker = EntityTools(tmp_path / "lead", kind="coordinator"), EntityTools(tmp_path)
     await lead.call("create_work_node", task="run", stage=stage)

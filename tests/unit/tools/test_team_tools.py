@@ -26,7 +26,7 @@ async def test_result_of_the_team_is_returned_to_the_model(entity: EntityTools) 
     assert json.loads(published.content) == {"published": ["report.md"]}
 
 
-async def test_a_node_may_be_created_and_waited_for_in_one_call(entity: EntityTools) -> None:
+async def test_node_is_created_and_awaited_in_one_call(entity: EntityTools) -> None:
     plain = await entity.call("create_work_node", task="dig")
     waited = await entity.call("create_work_node", task="dig", wait=True)
     assert json.loads(plain.content) == {"node_id": "abc123", "name": "node", "status": "pending"}
@@ -45,7 +45,7 @@ async def test_name_lists_are_accepted_in_every_form_of_models(
     assert waited == ("wait", "call-1", ("a", "b"))
 
 
-async def test_waiting_for_nothing_in_particular_names_no_nodes(entity: EntityTools) -> None:
+async def test_wait_without_arguments_names_no_nodes(entity: EntityTools) -> None:
     result = json.loads((await entity.call("wait")).content)
     assert result["interrupted_by_message"] is False
     await entity.call("wait", nodes=None)

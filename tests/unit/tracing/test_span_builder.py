@@ -216,7 +216,7 @@ def test_exported_arguments_are_always_json() -> None:
         assert shown == arguments or shown.get("path") == "a.md" or set(shown) == {"cut"}
 
 
-def test_a_failed_run_says_why_and_ends_its_open_nodes() -> None:
+def test_failed_run_has_its_reason_and_ends_open_nodes() -> None:
     log = Log()
     log.add("agent.started", model="m")
     log.add("node.created", node="n1", name="top")

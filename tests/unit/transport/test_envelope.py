@@ -67,7 +67,7 @@ def test_a_header_that_is_something_else_is_malformed(head: bytes) -> None:
         read_header(len(head).to_bytes(2, "big") + head)
 
 
-def test_a_blob_that_is_cut_off_or_too_large_is_malformed() -> None:
+def test_truncated_or_too_large_blob_is_malformed() -> None:
     blob = pack(HEADER, b"")
     for odd in (b"", b"\x00", blob[:-1], blob + bytes(MAX_BLOB)):
         with pytest.raises(MalformedFrame):

@@ -199,7 +199,7 @@ def test_refused_hello_or_a_newer_incarnation_ends_the_link() -> None:
     assert link.state is LinkState.FENCED
 
 
-def test_a_late_refusal_of_a_message_is_not_one_of_the_hello() -> None:
+def test_late_refusal_of_a_message_does_not_refuse_the_hello() -> None:
     link = welcomed()
     submit(link, 1)
     hear(link, protocol.WHO, {})
@@ -211,7 +211,7 @@ def test_a_late_refusal_of_a_message_is_not_one_of_the_hello() -> None:
     assert not link.unaccepted
 
 
-def test_only_the_router_speaks_for_the_link() -> None:
+def test_link_frames_are_accepted_only_from_the_router() -> None:
     link = welcomed()
     for type_, body in (
         (protocol.DOWN, {"address": "bob", "incarnation": 1}),

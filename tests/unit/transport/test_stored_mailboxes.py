@@ -151,7 +151,7 @@ def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: Shelf) -
     assert boxes.accept("bob", ident(1), b"x") > 0
 
 
-def test_a_full_disk_takes_the_batch_back_and_is_logged_once(shelf: Shelf) -> None:
+def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: Shelf) -> None:
     boxes = shelf.open()
     boxes.accept("bob", ident(1), b"kept")
     boxes.accept("bob", ident(2), b"kept")

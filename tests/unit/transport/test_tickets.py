@@ -14,7 +14,7 @@ def test_a_ticket_is_good_for_its_own_incarnation_only() -> None:
     assert not is_valid(ticket, b"other", "ada", 3)
 
 
-def test_a_routing_id_follows_from_the_ticket_and_says_nothing() -> None:
+def test_routing_id_is_derived_from_the_ticket_and_reveals_nothing() -> None:
     ticket = make_ticket(KEY, "ada", 3)
     assert routing_id(ticket) == routing_id(ticket) != routing_id(make_ticket(KEY, "ada", 4))
     assert b"ada" not in routing_id(ticket)

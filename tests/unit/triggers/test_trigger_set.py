@@ -117,7 +117,7 @@ def test_event_fires_only_matching_triggers(life: Life) -> None:
     assert "node.completed" in firing.about
 
 
-def test_an_event_that_was_taken_in_before_does_not_fire_again(life: Life) -> None:
+def test_processed_event_does_not_fire_again(life: Life) -> None:
     life.add("on_event", event_pattern="*")
     event = life.happens("node.completed", node="n1")
     assert len(life.fired()) == 1

@@ -53,7 +53,7 @@ def test_lesson_of_a_node_is_shown_with_the_next_node(files: WorkerFiles) -> Non
 
 
 @pytest.mark.parametrize("lost", [Transcript(), lived(StateChanged(what="restored", ts=3.0))])
-def test_lost_conversation_is_given_all_knowledge(files: WorkerFiles, lost: Transcript) -> None:
+def test_lost_conversation_gets_all_knowledge(files: WorkerFiles, lost: Transcript) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lost, 1000)
     assert "Your knowledge from your earlier nodes" in told

@@ -55,7 +55,7 @@ def test_the_next_stage_begins_without_the_stragglers(
     assert (found["dot"], found["eve"]) == ("assigned", "assigned")
 
 
-def test_the_last_stage_has_its_policy_too() -> None:
+def test_policy_applies_to_the_last_stage() -> None:
     driver = filled("any")
     for name in ("ada", "dot"):
         complete(driver, name)

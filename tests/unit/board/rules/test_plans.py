@@ -82,7 +82,7 @@ def test_nodes_cancelled_by_the_human_do_not_fail_the_run() -> None:
     assert finished.incomplete == ("a", "b")
 
 
-def test_a_node_lost_with_a_given_up_optional_one_fails_the_run() -> None:
+def test_required_node_lost_with_an_optional_one_fails_the_run() -> None:
     driver = planned(
         "nodes:\n  - {id: a, task: x, optional: true}\n  - {id: b, task: y, deps: [a]}\n"
     )

@@ -36,7 +36,7 @@ def test_a_stage_closes_when_all_its_nodes_have_ended() -> None:
 
 
 @pytest.mark.parametrize(("policy", "needed"), [("any", 1), ("majority", 2)])
-def test_a_looser_contract_names_the_stragglers(policy: CheckpointPolicy, needed: int) -> None:
+def test_relaxed_policy_names_the_stragglers(policy: CheckpointPolicy, needed: int) -> None:
     driver = desk_with(policy)
     for number in range(needed):
         driver.refuses(Reconvene("early"), "cannot be closed yet")

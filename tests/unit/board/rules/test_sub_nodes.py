@@ -89,7 +89,7 @@ def test_a_sub_node_may_wait_for_its_siblings() -> None:
     assert driver.at("next").dependencies == (driver.at("low").id,)
 
 
-def test_a_parent_that_fails_takes_its_sub_nodes_along() -> None:
+def test_failed_parent_cancels_its_sub_nodes() -> None:
     driver = family()
     driver.fail("top")
     assert [driver.at(name).status for name in ("top", "middle", "low")] == [

@@ -36,12 +36,12 @@ def test_the_same_cause_spawns_one_worker() -> None:
         *((name, "cannot be called") for name in ("a\nb", "a\tb", "a\x1b[31mb", "a\u202eb")),
     ],
 )
-def test_reserved_and_odd_names_are_refused(name: str, why: str) -> None:
+def test_reserved_and_invalid_names_are_refused(name: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
         BoardDriver().worker(name)
 
 
-def test_a_name_is_taken_until_its_worker_has_stopped() -> None:
+def test_name_is_reserved_until_its_worker_has_stopped() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     with pytest.raises(InvalidInput, match="'Ada' is taken by worker ada-"):
@@ -79,7 +79,7 @@ def test_lost_worker_has_no_node() -> None:
     assert driver.do(LoseWorker("ada", "again")) == []
 
 
-def test_a_stopped_worker_is_given_nothing() -> None:
+def test_stopped_worker_gets_no_node() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.do(RetireWorker("ada"))
@@ -89,7 +89,7 @@ def test_a_stopped_worker_is_given_nothing() -> None:
         driver.assign("one", "ada")
 
 
-def test_workers_leave_when_the_run_ends() -> None:
+def test_workers_stop_when_the_run_ends() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.do(FinishRun(""))

@@ -127,7 +127,7 @@ def test_equal_texts_are_shown_once_each() -> None:
     assert "bob" not in shown
 
 
-def test_a_pipe_that_says_nothing_is_over_at_once() -> None:
+def test_empty_pipe_ends_at_once() -> None:
     shown, client = converse("", linger=15)
     assert client.did == []
     assert "Survey this folder" in shown

@@ -69,7 +69,7 @@ def test_json_option_may_precede_or_follow_the_command() -> None:
 
 
 @pytest.mark.parametrize("words", [("--json", "console"), ("console", "--json")], ids=" ".join)
-def test_a_command_that_prints_no_json_says_so(words: tuple[str, ...]) -> None:
+def test_command_without_json_output_reports_it(words: tuple[str, ...]) -> None:
     told = command(FakeClient(), *words)
     assert (told.exit_code, told.stdout) == (2, "")
     assert told.stderr.endswith("agiraph: 'agiraph console' has no --json\n")

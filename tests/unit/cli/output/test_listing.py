@@ -66,7 +66,7 @@ def test_ps_of_one_agent_lists_only_its_entities() -> None:
     assert "broker" not in command(client(), "ps", "survey").stdout
 
 
-def test_an_empty_listing_says_so_on_stderr_only() -> None:
+def test_empty_listing_is_reported_on_stderr_only() -> None:
     result = command(FakeClient(), "questions")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "no open question" in result.stderr

@@ -197,7 +197,7 @@ def test_a_budget_is_of_dollars_or_tokens(
     assert (request.budget_usd, request.budget_tokens) == (usd, tokens)
 
 
-def test_why_a_model_was_taken_is_shown() -> None:
+def test_reason_for_the_model_is_shown() -> None:
     client = finished(record=summary(model="openai/gpt"))
     client.default = ("openai/gpt", "OPENAI_API_KEY is set")
     assert "model openai/gpt: OPENAI_API_KEY is set" in command(client, "run", "Survey").stderr
@@ -270,7 +270,7 @@ def test_a_recording_that_is_there_stays_until_the_run_has_ended(tmp_path: Path)
     ],
     ids=["failed", "out of budget"],
 )
-def test_a_failed_run_says_its_reason_and_still_prints_its_object(reason: str, code: int) -> None:
+def test_failed_run_shows_its_reason_and_prints_its_object(reason: str, code: int) -> None:
     client = FakeClient()
     client.script += [client.end("failed"), event("agent.failed", reason=reason)]
     result = command(client, "run", "x", "--json")
@@ -460,7 +460,7 @@ def test_gateway_that_restarts_is_found_again(
     assert (result.exit_code, result.stdout) == (0, "done\n")
 
 
-def test_a_gateway_is_waited_for_as_long_as_the_disk_is_full(
+def test_command_waits_for_the_gateway_while_the_disk_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient(files={"_output.md": b"done"})

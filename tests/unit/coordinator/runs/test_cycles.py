@@ -159,7 +159,7 @@ async def test_cycle_without_a_given_time_uses_the_settings(tmp_path: Path) -> N
     assert lead.run.next_at == MIDNIGHT + lead.line.config.run.cycle_seconds
 
 
-async def test_the_same_call_after_a_crash_ends_one_cycle_and_sets_one_alarm(lead: Lead) -> None:
+async def test_call_repeated_after_a_crash_ends_one_cycle_and_sets_one_alarm(lead: Lead) -> None:
     first = await lead.end()
     lead.time += 60
     lead.next_life()
@@ -194,7 +194,7 @@ async def test_ended_cycle_cannot_be_ended_again(lead: Lead) -> None:
         *(({"next_in": wrong}, "next_in") for wrong in ("soon", "-5s", "0")),
     ],
 )
-async def test_an_order_that_cannot_be_followed_is_refused_before_anything_is_written(
+async def test_invalid_end_of_a_cycle_is_refused_before_any_write(
     lead: Lead, order: dict[str, str], why: str
 ) -> None:
     with pytest.raises(InvalidInput, match=why):
@@ -222,7 +222,7 @@ async def test_long_notes_are_whole_in_memory_and_cut_on_the_board(lead: Lead) -
     assert notes in lead.logs["2026-01-01.md"]
 
 
-async def test_the_wake_up_call_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> None:
+async def test_alarm_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> None:
     await lead.end()
     told = lead.cycles.wake(lead.firing())
     assert told is not None
@@ -233,7 +233,7 @@ async def test_the_wake_up_call_begins_the_next_cycle_with_goal_and_notes(lead: 
     assert lead.run.cycle == 2
 
 
-async def test_the_same_wake_up_call_twice_begins_one_cycle(lead: Lead) -> None:
+async def test_repeated_alarm_begins_one_cycle(lead: Lead) -> None:
     await lead.end()
     first = lead.cycles.wake(lead.firing())
     lead.next_life()
@@ -256,7 +256,7 @@ async def test_firing_of_another_trigger_starts_no_cycle(lead: Lead) -> None:
     assert lead.cycles.is_asleep
 
 
-async def test_a_wake_up_call_after_the_end_of_the_run_is_nothing_to_do(lead: Lead) -> None:
+async def test_alarm_after_the_end_of_the_run_is_ignored(lead: Lead) -> None:
     await lead.end()
     lead.board_service.execute(c.StopRun("stopped", "enough"))
     assert lead.cycles.wake(lead.firing()) == ""

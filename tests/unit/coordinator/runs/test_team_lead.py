@@ -100,7 +100,7 @@ async def test_turn_does_not_begin_while_its_coordinator_is_paused_or_busy(
     step.cancel()
 
 
-async def test_a_turn_that_cannot_begin_ends_the_run_and_not_the_report_before(
+async def test_turn_that_cannot_begin_ends_the_run_after_the_previous_report(
     tmp_path: Path,
 ) -> None:
     team = LedTeam(tmp_path, most_nodes=1)

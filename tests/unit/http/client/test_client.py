@@ -76,7 +76,7 @@ def test_reading_call_has_no_idempotency_key() -> None:
         assert client.search_memory("shop", "heat") == []
 
 
-def test_a_gateway_that_was_never_reached_is_not_waited_for() -> None:
+def test_client_does_not_wait_for_a_gateway_it_never_reached() -> None:
     gateway = Flaky(deaths=9, error=httpx.ConnectError)
     with client_of(gateway) as client:
         client._has_answered = False

@@ -40,7 +40,7 @@ def test_first_restart_is_immediate_and_later_ones_back_off() -> None:
     assert second == Restart(0.2, RestartHistory(restarts=(100, 101)))
 
 
-def test_more_restarts_than_the_intensity_give_up() -> None:
+def test_child_with_more_restarts_than_the_intensity_is_given_up() -> None:
     verdict = after(PERMANENT, RestartHistory(restarts=(100, 101)), CRASH, 102)
     assert verdict == GiveUp("it ended 3 times within 60 s (last: killed by SIGKILL)")
 
@@ -58,7 +58,7 @@ def test_deaths_over_one_message_count_once() -> None:
     assert isinstance(after(PERMANENT, history, CRASH, 103), GiveUp)
 
 
-def test_intensity_zero_gives_up_at_once() -> None:
+def test_child_with_intensity_zero_is_given_up_at_once() -> None:
     assert isinstance(after(RestartPolicy("permanent", 0, 60), RestartHistory(), CRASH, 1), GiveUp)
 
 

@@ -115,7 +115,7 @@ def test_a_command_that_names_a_path_outside_is_seen(command: str, is_outside: b
     assert names_outside(command, ADA.folders) == is_outside
 
 
-def test_allow_always_covers_this_very_subject_unless_the_rule_says_more() -> None:
+def test_allow_always_covers_only_its_subject_by_default() -> None:
     odd = bash("rm [a]*?.txt")
     decision = ApprovalPolicy((ApprovalRule(action="ask", name="r"),)).judge(odd, ADA)
     assert remembers(decision.about, odd)

@@ -62,7 +62,7 @@ def test_other_names_of_a_file_are_found_by_its_inode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", ["MOST_FOLDERS", "MOST_LEVELS", "MOST_FOUND"])
-def test_a_walk_that_ends_early_says_why(
+def test_early_end_of_a_walk_has_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(surveys, limit, 2)

@@ -161,7 +161,7 @@ def test_an_input_that_cannot_be_protected_is_read_only(layout: HomeLayout) -> N
     assert layout.input_dir not in shown(words, "--bind-try")
 
 
-def test_the_network_is_taken_from_all_or_from_some(layout: HomeLayout) -> None:
+def test_network_is_removed_for_all_or_some_workers(layout: HomeLayout) -> None:
     def has_network(wall: Sandbox, **asked: Any) -> bool:
         return "--unshare-net" not in wall.enclose(layout.worker(), **asked).words
 

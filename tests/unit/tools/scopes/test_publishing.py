@@ -32,7 +32,7 @@ def published(node: NodeHome) -> dict[str, bytes]:
     }
 
 
-def test_odd_names_are_published_unchanged_and_reported_with_escapes(node: NodeHome) -> None:
+def test_unusual_names_are_published_unchanged_and_reported_with_escapes(node: NodeHome) -> None:
     name = os.fsdecode(b"caf\xe9\n.txt")
     (node.scratch / name).write_bytes(b"odd")
     assert r"caf\xe9\n.txt" in files_left(node)

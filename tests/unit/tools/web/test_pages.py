@@ -81,7 +81,7 @@ async def test_error_status_is_refused_with_its_number(site: FakeSite) -> None:
         await read(f"{site.url}/status/404")
 
 
-async def test_a_page_that_is_too_long_says_so(site: FakeSite) -> None:
+async def test_too_long_page_is_marked(site: FakeSite) -> None:
     page = await read(f"{site.url}/huge", max_bytes=10_000)
     assert page.note == "[longer than 10000 bytes: the rest was not read]"
     assert len(page.text) == 10_000

@@ -117,7 +117,7 @@ async def test_slow_page_costs_only_the_reader_process(
     assert (await reader.ask(PAGE, 30))["title"] == "T"
 
 
-async def test_a_reader_that_dies_over_a_page_is_begun_again(reader: ReaderProcess) -> None:
+async def test_crashed_reader_is_restarted(reader: ReaderProcess) -> None:
     await reader.ask(PAGE, 30)
     pid = reader.pid
     assert pid is not None

@@ -66,7 +66,7 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return certificate
 
 
-async def test_a_certificate_for_the_host_is_taken(trusted: Path) -> None:
+async def test_certificate_for_the_host_is_accepted(trusted: Path) -> None:
     assert (await fetch(trusted, "example.com")).body == b"secret"
 
 

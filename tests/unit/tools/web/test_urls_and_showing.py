@@ -96,7 +96,7 @@ def test_kind_of_a_body_follows_from_its_type(mime: str, body: bytes, kind: str)
     assert kind_of(mime, body) == kind
 
 
-def test_robots_are_read_as_the_standard_says() -> None:
+def test_robots_are_parsed_as_in_the_standard() -> None:
     assert [verdict_of(status) for status in (200, 404, 403, 429, 500)] == [
         "rules", "all", "all", "none", "none",
     ]  # fmt: skip

@@ -111,7 +111,7 @@ async def test_worktrees_that_several_workers_make_at_once_are_made_one_after_th
     assert log.read_text().split() == ["begin", "end"] * 3
 
 
-async def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begins_from_both(
+async def test_changes_of_different_lines_are_merged_and_included_in_a_third_node(
     checkout: Checkout,
 ) -> None:
     ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
@@ -480,9 +480,7 @@ async def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_l
         ("broken", "not a git repository"),
     ],
 )
-async def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
-    tmp_path: Path, spoil: str, told: str
-) -> None:
+async def test_folder_without_worktrees_has_a_reason(tmp_path: Path, spoil: str, told: str) -> None:
     checkout = Checkout(tmp_path, {"sub/a.txt": "a\n"})
     if spoil == "empty":
         shutil.rmtree(checkout.path / ".git")
@@ -495,7 +493,7 @@ async def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
         await checkout.repository().make()
 
 
-async def test_clone_that_lacks_files_of_its_last_commit_says_so(tmp_path: Path) -> None:
+async def test_clone_that_lacks_files_of_its_last_commit_is_refused(tmp_path: Path) -> None:
     origin = Checkout(tmp_path, {"a.txt": "a\n", "sub/b.txt": "b\n", "sub/c.txt": "c\n"})
     source, origin.path = origin.path, origin.partial_clone("/a.txt")
     with pytest.raises(RepositoryNotUsable, match=r"it is a partial clone: .* missing \(2;"):

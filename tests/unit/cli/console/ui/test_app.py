@@ -312,7 +312,7 @@ async def test_a_text_is_shown_at_once_and_once() -> None:
         assert screen_of(app).count("only tables") == 1
 
 
-async def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
+async def test_text_of_an_entity_is_sanitized_for_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202egnp\x9b2J"
 
     feed = FakeSource(team("ada"), events(message(1, evil)))
@@ -331,7 +331,7 @@ async def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
             await settle(pilot, feed)
 
 
-async def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
+async def test_older_entries_are_loaded_when_scrolling_to_the_beginning() -> None:
     happenings = [
         happened("stage.started", n, "coordinator", stage=f"Nr {n}") for n in range(9, 99)
     ]

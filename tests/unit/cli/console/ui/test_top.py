@@ -155,5 +155,5 @@ async def test_totals_include_entities_without_a_process() -> None:
         assert "reconnecting" not in screen_of(app)
 
 
-def test_rows_keep_their_order_unless_another_is_asked_for() -> None:
+def test_rows_keep_their_order_until_another_sort_is_requested() -> None:
     assert TopApp(FakeTopSource()).sort_by == "entity"

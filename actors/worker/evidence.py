@@ -78,7 +78,7 @@ async def pass_checks(
         )
     _report(context, results)
     await report_input_news(sandbox, context.scope, context.report)
-    if said := why_not(results):
+    if said := why_not(results, context.config):
         raise Refused(said)
     _keep(home, assignment.attempt, Evidence(checks=results, at=now))
     return results

@@ -101,7 +101,6 @@ class ShellConfig(ConfigSection):
     timeout_seconds: int = Field(ge=1)
     max_timeout_seconds: int = Field(ge=1)
     output_limit: int = Field(ge=100)
-    memory_mb: int = Field(ge=0)
     total_memory_mb: int = Field(ge=0)
     processes: int = Field(ge=0)
     check_seconds: float = Field(gt=0)

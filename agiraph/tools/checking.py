@@ -4,7 +4,7 @@ All checks are run by `run_checks`: for a worker's `publish`, an external agent'
 worktree that is merged:
 
     results = await run_checks(node.checks, scope=..., config=..., environment=..., folder=...)
-    if said := why_not(results): ...   # refused, with the output
+    if said := why_not(results, config): ...   # refused, with the output
 
 A check that has ended is not run again with the same `folder`, not even by the next incarnation of
 a killed process; an interrupted check is, because its outcome is unknown.
@@ -105,14 +105,16 @@ def _result(check: str, finished: CommandResult | None, sandbox: Sandbox) -> Che
     )
 
 
-def why_not(results: Sequence[CheckResult]) -> str:
+def why_not(results: Sequence[CheckResult], config: Config) -> str:
     """Return the text that refuses a result because of a failed check; '' if all passed."""
     failed = [result for result in results if not result.has_passed]
     if not failed:
         return ""
+    limits = CommandLimits.of(config.shell, config.shell.check_seconds)
+    ends = [how_ended(one.exit_code, "it ran out of time", limits) for one in failed]
     shown = "\n\n".join(
-        f"$ {one.command}\n{one.output.rstrip()}\n{how_ended(one.exit_code, 'it ran out of time')}"
-        for one in failed
+        f"$ {one.command}\n{one.output.rstrip()}\n{end}"
+        for one, end in zip(failed, ends, strict=True)
     )
     passed = len(results) - len(failed)
     return (

@@ -12,6 +12,7 @@ processes in another session.
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -31,28 +32,34 @@ RUNNER = (sys.executable, "-I", "-S", "-c", runner.START, str(Path(runner.__file
 RUNNER_SLACK_SECONDS = 5.0
 REAP_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.02
+SHELL_SIGNAL_BASE = 128
+CRASHES = range(132, 140)
+"""Exit codes of programs that were killed or gave up, often at a limit: SIGILL to SIGSEGV."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
     """The limits of a command. 0 means no limit, except for `seconds` and `output`.
 
-    `memory_mb` is the address space of each of its processes, `total_memory_mb` the memory of all
-    together, `processes` the number of processes and threads.
+    `total_memory_mb` is the memory in use by all of its processes together, `processes` the number
+    of processes and threads.
     """
 
     seconds: float
     output: int
-    memory_mb: int = 0
     processes: int = 0
     total_memory_mb: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.total_memory_mb or 'no limit of'} MB of memory, "
+            f"{self.processes or 'no limit of'} processes and threads, {self.seconds:g} seconds"
+        )
 
     @classmethod
     def of(cls, shell: ShellConfig, seconds: float) -> "CommandLimits":
         """Return the limits of a command by the settings."""
-        return cls(
-            seconds, shell.output_limit, shell.memory_mb, shell.processes, shell.total_memory_mb
-        )
+        return cls(seconds, shell.output_limit, shell.processes, shell.total_memory_mb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +70,18 @@ class CommandResult:
     exit_code: int | None
 
 
-def how_ended(exit_code: int | None, out_of_time: str) -> str:
-    """Return the end of a command, in brackets; `out_of_time` is the text for a timeout."""
+def how_ended(exit_code: int | None, out_of_time: str, limits: CommandLimits) -> str:
+    """Return the end of a command, in brackets; `out_of_time` is the text for a timeout.
+
+    A shell reports the signal by which its last program was killed as an exit code from 129 on.
+    """
     if exit_code is None:
         return f"[{out_of_time}]"
     if exit_code < 0:
         return f"[killed by signal {-exit_code}]"
+    if exit_code in CRASHES:
+        name = signal.Signals(exit_code - SHELL_SIGNAL_BASE).name
+        return f"[exit code {exit_code}: a program was ended by {name}; limits: {limits}]"
     return f"[exit code {exit_code}]"
 
 
@@ -163,8 +176,8 @@ def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, 
     # The kernel's limit counts all tasks of the user; it only stops commands that fork faster than
     # the runner checks.
     tasks = tasks_of_user() + 2 * limits.processes if limits.processes else 0
-    of_each, of_all = limits.memory_mb << 20, limits.total_memory_mb << 20
-    numbers = (limits.seconds, limits.output, of_each, tasks, of_all, limits.processes)
+    memory = limits.total_memory_mb << 20
+    numbers = (limits.seconds, limits.output, tasks, memory, limits.processes)
     return (str(folder), *map(str, numbers), command)
 
 

@@ -87,17 +87,17 @@ class OutputExcerpt:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY USER_TASKS ALL_MEMORY TASKS COMMAND COUNT ...`.
+    """Run `FOLDER SECONDS OUTPUT_LIMIT USER_TASKS MEMORY TASKS COMMAND COUNT ...`.
 
-    The rest is `[STAND_IN ...] BEFORE...`. A limit of 0 is none. `MEMORY` is the address space of
-    one process, `USER_TASKS` the number of processes and threads of the user, `ALL_MEMORY` and
-    `TASKS` are limits for all processes of the command together. Memory is in bytes. `COUNT` is the
-    number of stand-ins. `BEFORE` are arguments in front of the shell's own: a program that runs it
-    in a sandbox.
+    The rest is `[STAND_IN ...] BEFORE...`. A limit of 0 is none. `USER_TASKS` is the number of
+    processes and threads of the user, `MEMORY` (bytes in use) and `TASKS` are limits for all
+    processes of the command together. The address space is not limited: Chromium, Go and the JVM
+    reserve far more of it than they use. `COUNT` is the number of stand-ins. `BEFORE` are arguments
+    in front of the shell's own: a program that runs it in a sandbox.
     """
-    folder, seconds, output, *limits, command, count = arguments[:9]
-    memory, user_tasks, all_memory, tasks = map(int, limits)
-    rest = arguments[9:]
+    folder, seconds, output, *limits, command, count = arguments[:8]
+    user_tasks, memory, tasks = map(int, limits)
+    rest = arguments[8:]
     standins, before = rest[: int(count)], rest[int(count) :]
     sys.path.append(os.path.dirname(__file__))
     import command_tree  # type: ignore[import-not-found]  # no packages in a bare interpreter
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> None:
     if pid == 0:
         os.close(gate_write)
         command_tree.make_expendable()
-        _become([*before, SHELL, "-c", command, SHELL], write_fd, gate_read, memory, user_tasks)
+        _become([*before, SHELL, "-c", command, SHELL], write_fd, gate_read, user_tasks)
     os.close(write_fd)
     write(os.path.join(folder, IDENTITY), identity_of("session", pid, standins))
     if select.select([LIFELINE], [], [], 0)[0]:
@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> None:
     else:
         kept.add(held.problem.encode("utf-8", "replace"))
     os.close(gate_write)  # a command that was not released exits
-    tree = command_tree.CommandTree(pid, all_memory, tasks) if HAS_PROC else None
+    tree = command_tree.CommandTree(pid, memory, tasks) if HAS_PROC else None
     ended, problem = _see_through(
         pid, read_fd, kept, float(seconds), tree, kill_sandbox if before else kill_tree
     )
@@ -162,7 +162,7 @@ def stand_ins(paths: list[str]) -> "StandIns | None":
 # --- the command ----------------------------------------------------------------------------------
 
 
-def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -> None:
+def _become(words: list[str], output: int, gate: int, tasks: int) -> None:
     """Turn this forked process into the command; never returns."""
     try:
         os.setsid()
@@ -175,8 +175,6 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
         os.dup2(output, 1)
         os.dup2(output, 2)
         _limit(resource.RLIMIT_CORE, 0)
-        if memory:
-            _limit(resource.RLIMIT_AS, memory)
         if tasks:
             _limit(resource.RLIMIT_NPROC, tasks)
         os.execvpe(words[0], words, _environment())

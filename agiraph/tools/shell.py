@@ -42,7 +42,8 @@ async def recover(context: ToolContext, params: BashParams) -> str | None:
     async with reported_if_cancelled(sandbox, context.scope, context.report):
         finished = await recover_command(context.call_folder)
     news = await _input_news(context)
-    return _shown(finished, _seconds(context, params), news) if finished else None
+    limits = CommandLimits.of(context.config.shell, _seconds(context, params))
+    return _shown(finished, limits, news) if finished else None
 
 
 def forget(context: ToolContext) -> None:
@@ -58,8 +59,7 @@ def forget(context: ToolContext) -> None:
 async def bash(context: ToolContext, params: BashParams) -> str:
     """Run a command where the entity's shell starts; return its output and its end."""
     shell = context.config.shell
-    seconds = _seconds(context, params)
-    limits = CommandLimits.of(shell, seconds)
+    limits = CommandLimits.of(shell, _seconds(context, params))
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
     enclosure = await asyncio.to_thread(sandbox.enclose, context.scope, path=environment["PATH"])
@@ -83,7 +83,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     news = await _input_news(context)
     if finished is None:
         raise Refused(f"{LOST}\n{news}".rstrip())
-    return _shown(finished, seconds, news)
+    return _shown(finished, limits, news)
 
 
 async def _input_news(context: ToolContext) -> str:
@@ -113,8 +113,8 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     return {"PATH": os.defpath} | visible
 
 
-def _shown(finished: CommandResult, seconds: float, news: str) -> str:
-    late = f"timed out after {seconds} seconds: the command and all it started were killed"
-    end = how_ended(finished.exit_code, late)
+def _shown(finished: CommandResult, limits: CommandLimits, news: str) -> str:
+    late = f"timed out after {limits.seconds:g} seconds: the command and all it started were killed"
+    end = how_ended(finished.exit_code, late, limits)
     gap = "\n" if finished.output and not finished.output.endswith("\n") else ""
     return f"{finished.output}{gap}{end}" + (f"\n{news}" if news else "")

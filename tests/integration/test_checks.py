@@ -36,16 +36,16 @@ def test_all_checks_run_and_each_outcome_is_reported(tmp_path: Path) -> None:
         command="cat a.txt", exit_code=0, output="a", is_walled=probe().works
     )
     assert "secret" not in results[2].output
-    said = why_not(results)
+    said = why_not(results, entity.config)
     assert "1 of 3 checks of this node failed, 2 passed" in said
     assert "$ echo wrong; exit 3\nwrong\n[exit code 3]" in said
-    assert why_not(results[:1]) == ""
+    assert why_not(results[:1], entity.config) == ""
 
 
 def test_check_has_its_timeout(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     entity.limited("shell", check_seconds=0.2)
-    assert "[it ran out of time]" in why_not(checked(entity, "sleep 86400"))
+    assert "[it ran out of time]" in why_not(checked(entity, "sleep 86400"), entity.config)
 
 
 def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def entity(request: pytest.FixtureRequest, tmp_path: Path) -> EntityTools:
     entity = EntityTools(tmp_path)
     entity.environment = {"PATH": f"{os.path.dirname(sys.executable)}:{os.defpath}"}
     entity.limited("sandbox", mode=request.param)
-    entity.limited("shell", processes=100, total_memory_mb=256, memory_mb=0)
+    entity.limited("shell", processes=100, total_memory_mb=256)
     return entity
 
 
@@ -119,6 +119,6 @@ async def test_the_kernel_kills_a_command_before_anything_else(entity: EntityToo
 
 
 async def test_zero_means_no_limit(entity: EntityTools) -> None:
-    entity.limited("shell", processes=0, total_memory_mb=0, memory_mb=0)
+    entity.limited("shell", processes=0, total_memory_mb=0)
     command = f"""{sys.executable} -c 'kept = b"x" * (300 << 20); print("fine")' MARK"""
     assert await runs(entity, command, f"86392.{os.getpid()}") == "fine\n[exit code 0]"

@@ -23,7 +23,7 @@ SECONDS = 20.0
 def started(folder: Path, command: str, lifeline: int) -> "subprocess.Popen[bytes]":
     """Start a command as an entity does; it holds the other end of `lifeline`."""
     folder.mkdir(parents=True)
-    arguments = [str(folder), str(SECONDS), "1000", *"0000", command, "0"]
+    arguments = [str(folder), str(SECONDS), "1000", *"000", command, "0"]
     return subprocess.Popen(
         [*RUNNER, *arguments], stdin=lifeline, cwd=folder.parent, start_new_session=True
     )

@@ -1,6 +1,8 @@
 """The tools of a person in the real sandbox: programs of every manager run, no secret is read."""
 
 import asyncio
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,35 @@ def test_programs_that_cannot_run_inside_are_named(layout: HomeLayout, person: P
         f"{person.root} (contains more than programs)",
         f"{layout.input_dir}/tools/own (needs {person.root}/work/private/other)",
     )
+
+
+REAL = {
+    "chromium": "chromium --version",
+    "node": "node -e 'new ArrayBuffer(1); console.log(process.version)'",
+    "java": "java -version",
+    "go": "go version",
+    "cargo": "cargo --version",
+}
+
+
+def test_programs_with_large_address_spaces_run_with_the_default_limits(
+    layout: HomeLayout,
+) -> None:
+    """They reserve gigabytes, and read parts of /etc, /sys and /var."""
+    config, scope, path = load_config(), layout.worker(), os.environ["PATH"]
+    enclosure = find_sandbox(config.sandbox).enclose(scope, path=path)
+    names = [name for name in REAL if shutil.which(name, path=enclosure.path)]
+    finished = asyncio.run(
+        run_command(
+            " && ".join(f"{REAL[name]} && echo {name} ended" for name in names) or "true",
+            folder=layout.root.parent / "call",
+            cwd=scope.cwd,
+            environment={"PATH": enclosure.path},
+            limits=CommandLimits.of(config.shell, 120),
+            before=enclosure.words,
+        )
+    )
+    assert finished is not None
+    assert [line for line in finished.output.splitlines() if line.endswith("ended")] == [
+        f"{name} ended" for name in names
+    ], finished.output

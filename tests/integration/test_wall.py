@@ -128,7 +128,9 @@ def test_a_worker_sees_nothing_of_others(layout: HomeLayout, inside: Inside) -> 
         *(layout.run.worker("ben-222222").notebook, layout.run.worker("ben-222222").conversation),
         *(agent.soul, agent.memory_file, agent.memory / "index.md", agent.conversation),
         *(agent.record, agent.run("r0").plan, layout.root / "system" / "token"),
-        *(Path.home(), Path("/root"), Path("/etc/shadow"), Path("/var"), Path("/run")),
+        *(Path.home(), Path("/root"), Path("/etc/shadow"), Path("/etc/pip.conf")),
+        *(Path("/etc/npmrc"), Path("/var/log"), Path("/var/lib/dpkg"), Path("/run/dbus")),
+        *(Path("/sys/class"), Path("/sys/kernel"), Path("/sys/firmware")),
     )
     looks = "; ".join(f"test -e {path} && echo SEEN {path}" for path in hidden)
     finished = inside(layout.worker(), f"{looks}; find {layout.root} -type f")

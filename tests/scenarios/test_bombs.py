@@ -13,7 +13,7 @@ from tests.scenarios.steps import DONE, FACT, bash, one_worker
 FOUND = probe()
 SANDBOXED = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of the Linux kernel")
-LIMITS = {"processes": 100, "total_memory_mb": 256, "memory_mb": 0}
+LIMITS = {"processes": 100, "total_memory_mb": 256}
 MARK = "86394"
 
 

@@ -14,7 +14,7 @@ ALONE = (
 )
 """Its own process ids, which end with it: killing bubblewrap kills all processes inside."""
 
-OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
+OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/run")
 KERNEL_FILES = (
     *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver"),
     *("mtrr", "pressure", "latency_stats", "timer_list"),

@@ -32,11 +32,25 @@ STORES = ("/nix/store", "/gnu/store", "/run/current-system/sw")
 ETC = (
     *("passwd", "group", "nsswitch.conf", "hosts", "host.conf", "gai.conf", "resolv.conf"),
     *("services", "protocols", "localtime", "timezone", "locale.alias", "locale.conf"),
-    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf"),
-    *("pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust", "crypto-policies"),
-    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "os-release", "mime.types"),
-    *("bash.bashrc", "inputrc", "terminfo", "fonts", "magic", "paperspecs", "perl", "python3"),
+    *("ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem", "ssl/ca-bundle.pem", "gnutls"),
+    *("ca-certificates/extracted", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust"),
+    *("pki/java", "crypto-policies", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives"),
+    *("os-release", "mime.types", "magic", "fonts", "perl", "python3", "ImageMagick-*", "xml"),
+    *("java-*/security", "java-*/net.properties", "java-*/logging.properties"),
+    *("java-*/jvm-amd64.cfg", "java-*/jvm-arm64.cfg", "maven/m2.conf", "maven/logging"),
+    *("R/Renviron", "R/ldpaths", "R/Makeconf", "R/repositories", "libreoffice", "chromium.d"),
 )
+"""Files without secrets, as patterns. Settings in which people write passwords (`environment`,
+`profile.d`, `pip.conf`, `npmrc`, `gitconfig`, Maven's `settings.xml`) are not among them. Each
+mount costs a command about 0.1 ms."""
+
+OTHERS = (
+    *("/sys/devices/system", "/var/cache/fontconfig", "/var/lib/ca-certificates"),
+    *("/var/lib/texmf", "/var/lib/ghostscript"),
+)
+"""Parts of /sys and /var that programs read: processors, caches of fonts, certificates."""
+
+FIXED_LINKS = (("/var/run", "../run"), ("/var/tmp", "../tmp"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +83,23 @@ def toolchain(
     links = tuple((root, os.readlink(root)) for root in roots if os.path.islink(root))
     system = [Path(root) for root in roots if not os.path.islink(root)]
     system += [Path(store) for store in STORES if os.path.isdir(store)]
-    etc = [file for name in ETC if (file := Path("/etc", name)).exists()]
+    etc = [file for name in ETC for file in _in_etc(name)]
+    others = [Path(place) for place in OTHERS if os.path.exists(place)]
     search = _Search(path, (*system, *(Path(link) for link, _ in links)), around, project, home)
     search.follow()
-    readable = (*system, *etc, *search.found)
-    return Toolchain(links, readable, search.path_inside(), tuple(search.out_of_reach))
+    readable = (*system, *etc, *others, *search.found)
+    return Toolchain(
+        (*links, *FIXED_LINKS), readable, search.path_inside(), tuple(search.out_of_reach)
+    )
+
+
+def _in_etc(name: str) -> Iterator[Path]:
+    """Yield the files of /etc with this name, which may contain a star."""
+    beginning, star, rest = name.partition("*")
+    names = [name]
+    if star:
+        names = [f"{one}{rest}" for one in names_in(Path("/etc")) if one.startswith(beginning)]
+    yield from (file for one in names if (file := Path("/etc", one)).exists())
 
 
 class _Search:

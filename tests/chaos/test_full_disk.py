@@ -9,7 +9,7 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from cli.chaos.full_disk import run_on_small_disk
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.small_disk import small_disk
 
@@ -34,7 +34,7 @@ def test_repeatedly_full_disk_loses_nothing(
     [[_, *again]] = begun
     assert again[: len(PROGRAM)] == PROGRAM
     with small_disk(tmp_path):
-        command = Forked(again[len(PROGRAM) :], cwd=tmp_path, env=os.environ)
+        command = ForkedCommand(again[len(PROGRAM) :], cwd=tmp_path, env=os.environ)
         out, errors = command.communicate(DEADLINE_SECONDS)
     assert command.returncode == 0, out + errors
     told = json.loads(out)
@@ -46,7 +46,7 @@ def test_repeatedly_full_disk_loses_nothing(
 def test_long_full_disk_loses_nothing(tmp_path: Path) -> None:
     words = ("chaos", "--on", str(tmp_path / "disk"), "--full-disk", "--for", "150s", "--json")
     with small_disk(tmp_path):
-        command = Forked(words, cwd=tmp_path, env=os.environ)
+        command = ForkedCommand(words, cwd=tmp_path, env=os.environ)
         out, errors = command.communicate(2 * DEADLINE_SECONDS)
     assert command.returncode == 0, out + errors
     told = json.loads(out)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.storm import BLOWS, HAMMERED, STRIKES
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.scenarios.scenario_home import processes_of
 
 DEADLINE_SECONDS = 240.0
@@ -17,7 +17,7 @@ DEADLINE_SECONDS = 240.0
 def test_repeated_kills_neither_lose_nor_repeat_work(tmp_path: Path) -> None:
     """In the end two services are killed again and again: each comes back every time."""
     program = "tests.chaos.storm:main"
-    begun = Forked((str(tmp_path),), cwd=tmp_path, env=os.environ, program=program)
+    begun = ForkedCommand((str(tmp_path),), cwd=tmp_path, env=os.environ, program=program)
     out, told = begun.communicate(DEADLINE_SECONDS)
     assert begun.returncode == 0, told
     found = json.loads(out)

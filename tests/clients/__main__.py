@@ -15,7 +15,7 @@ import psutil
 
 from tests.clients import table
 from tests.clients.catalog import CASES, CLIENTS, Client, Newest, Row, plan
-from tests.clients.judge import Cell, Observed, as_json, is_worse, judged
+from tests.clients.judge import Cell, ObservedRun, as_json, is_worse, judged
 from tests.clients.play import ClientHome, placed, play
 from tests.fakes.real_agents import CannotInstall, newest
 
@@ -134,7 +134,7 @@ def _play_case(live_home: ClientHome, row: Row, case: str, seconds: float) -> di
     try:
         seen = play(live_home, row.client, case, max(0.0, seconds))
     except (AssertionError, psutil.Error, OSError) as error:
-        seen = Observed("", f"{type(error).__name__}: {error}")
+        seen = ObservedRun("", f"{type(error).__name__}: {error}")
     cells = judged(case, row, seen)
     took = time.monotonic() - began
     for name, cell in cells.items():

@@ -12,7 +12,7 @@ DENIED_FILE = "forbidden.txt"
 
 
 @dataclass(frozen=True)
-class Killed:
+class KillOutcome:
     """One kill: the process, and the problem, '' if the step was done afterwards."""
 
     what: str
@@ -20,7 +20,7 @@ class Killed:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedRun:
     """The results of one run on disk, in its events and with the broker.
 
     `status`: the run's status ('' if it did not end within its time), `problem` the reason.
@@ -39,7 +39,7 @@ class Observed:
     answer: str = ""
     tokens: int = 0
     completions: int = 0
-    kills: tuple[Killed, ...] = ()
+    kills: tuple[KillOutcome, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def is_worse(cell: Cell, declared: str) -> bool:
     return RANK[cell.word] < RANK[declared]
 
 
-def judged(case: str, row: Row, seen: Observed) -> dict[str, Cell]:
+def judged(case: str, row: Row, seen: ObservedRun) -> dict[str, Cell]:
     """Return the cells of one case; cells that the agent is declared to lack stay so."""
     judges = {"work": _work, "kills": _kills, "config": _config}
     cells = judges[case](seen)
@@ -63,7 +63,7 @@ def judged(case: str, row: Row, seen: Observed) -> dict[str, Cell]:
     return {name: Cell("-") if declared[name] == "-" else cells[name] for name in CASES[case]}
 
 
-def _work(seen: Observed) -> dict[str, Cell]:
+def _work(seen: ObservedRun) -> dict[str, Cell]:
     why = seen.problem or f"the run {seen.status or 'did not end'}"
     return {
         "shell": _is(seen.files.get("shell.txt", "").strip() == "42", "no shell.txt", why),
@@ -84,7 +84,7 @@ def _work(seen: Observed) -> dict[str, Cell]:
     }
 
 
-def _config(seen: Observed) -> dict[str, Cell]:
+def _config(seen: ObservedRun) -> dict[str, Cell]:
     """Judge whether commands of its configuration files ran, and whether a rule was obeyed."""
     why = seen.problem or f"the run {seen.status or 'did not end'}"
     ran = sorted(name for name in seen.files if name.startswith(RAN))
@@ -100,11 +100,11 @@ def _is(passed: bool, problem: str, why: str) -> Cell:
     return Cell("yes") if passed else Cell("no", f"{problem}: {why}")
 
 
-def _written(seen: Observed, why: str) -> Cell:
+def _written(seen: ObservedRun, why: str) -> Cell:
     return _is("written in step-write" in seen.files.get("written.txt", ""), "no written.txt", why)
 
 
-def _keys(seen: Observed, why: str) -> Cell:
+def _keys(seen: ObservedRun, why: str) -> Cell:
     if "LOOKED" not in seen.files.get("look.txt", ""):
         return Cell("no", f"it did not look: {why}")
     if seen.leaked:
@@ -112,7 +112,7 @@ def _keys(seen: Observed, why: str) -> Cell:
     return Cell("yes")
 
 
-def _denied(seen: Observed, why: str) -> Cell:
+def _denied(seen: ObservedRun, why: str) -> Cell:
     """Judge a rule that denies the writing of one file."""
     is_there = DENIED_FILE in seen.files
     if seen.heard_refusal and not is_there:
@@ -122,7 +122,7 @@ def _denied(seen: Observed, why: str) -> Cell:
     return Cell("no", f"nothing was done afterwards: {why}")
 
 
-def _kills(seen: Observed) -> dict[str, Cell]:
+def _kills(seen: ObservedRun) -> dict[str, Cell]:
     lines = Counter(seen.files.get("steps.txt", "").split())
     end = (
         ""

@@ -26,8 +26,8 @@ from agiraph.external import process_guard
 from agiraph.external.preset import load_agents
 from tests.clients import hostile, script
 from tests.clients.catalog import KILLED, Client
-from tests.clients.judge import DENIED_FILE, Killed, Observed
-from tests.fakes.forked import Forked
+from tests.clients.judge import DENIED_FILE, KillOutcome, ObservedRun
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
 from tests.fakes.real_agents import Release, installed, node_folder
 from tests.scenarios.live_home import LiveHome, whole_lines
@@ -42,19 +42,19 @@ CANARY = "sk-canary-"
 SETTINGS = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
 
 
-class TooLate(Exception):
+class ConditionTimeout(Exception):
     """A condition was not met within its time, or can no longer be met."""
 
 
 @dataclass(frozen=True)
-class Secrets:
+class PlantedKeys:
     """The keys that must not be seen: the provider's, and one that a person left in their HOME."""
 
     provider: str
     person: str
 
     @classmethod
-    def made(cls) -> "Secrets":
+    def made(cls) -> "PlantedKeys":
         """Return new keys that occur nowhere else."""
         return cls(*(f"{CANARY}{secrets.token_hex(16)}" for _ in range(2)))
 
@@ -62,7 +62,7 @@ class Secrets:
 class ClientHome(LiveHome):
     """A running home where a person with keys has installed one external agent."""
 
-    def __init__(self, folder: Path, release: Release, kept: Secrets) -> None:
+    def __init__(self, folder: Path, release: Release, kept: PlantedKeys) -> None:
         """Start a supervisor on a new home in `folder`. Raises CannotInstall."""
         self.person, self.kept = folder / "person", kept
         self._path = _installed_for(self.person, release)
@@ -80,7 +80,7 @@ class ClientHome(LiveHome):
             (self.person / file).write_text(f"key = {kept.person}\n", "utf-8")
         super().__init__(home)
 
-    def start_supervisor(self) -> Forked:
+    def start_supervisor(self) -> ForkedCommand:
         """Start it with the person's HOME and PATH, and a provider's key.
 
         As a separate program: its arguments and environment are in /proc, as on any machine.
@@ -100,7 +100,7 @@ class ClientHome(LiveHome):
         )
         assert process.stdout is not None
         assert "ready" in process.stdout.readline(), self.traces()[-2000:]
-        return cast(Forked, process)  # which can be used like Popen
+        return cast(ForkedCommand, process)  # which can be used like Popen
 
 
 def _installed_for(person: Path, release: Release) -> str:
@@ -117,14 +117,14 @@ def _installed_for(person: Path, release: Release) -> str:
 @contextmanager
 def placed(folder: Path, release: Release) -> Iterator[ClientHome]:
     """Keep a running home while the block runs. Raises CannotInstall."""
-    live_home = ClientHome(folder, release, Secrets.made())
+    live_home = ClientHome(folder, release, PlantedKeys.made())
     try:
         yield live_home
     finally:
         live_home.close()
 
 
-def play(live_home: ClientHome, client: Client, case: str, within_seconds: float) -> Observed:
+def play(live_home: ClientHome, client: Client, case: str, within_seconds: float) -> ObservedRun:
     """Play one case and return the observations; Agiraph's agent is stopped afterwards."""
     cases = {"work": _Work, "kills": _Kills, "config": _Configured}
     return cases[case](live_home, client, within_seconds).play()
@@ -143,7 +143,7 @@ class _Case:
         self._fact = f"FACT-{secrets.token_hex(8)}"
         self._agent = ""
 
-    def play(self) -> Observed:
+    def play(self) -> ObservedRun:
         """Play the run, with the actions meanwhile; return its observations."""
         self._place.plays(
             coordinator=self._coordinator(),
@@ -160,7 +160,7 @@ class _Case:
         try:
             self._meanwhile()
             self._await(self._is_over, "the end of the run", may_be_over=True)
-        except TooLate as error:
+        except ConditionTimeout as error:
             problem = str(error)
         seen = self._seen(problem)
         self._place.command("stop", self._agent)
@@ -198,7 +198,7 @@ class _Case:
         return script.plays(self.steps)
 
     def _meanwhile(self) -> None:
-        """Execute the actions while it runs. Raises TooLate."""
+        """Execute the actions while it runs. Raises ConditionTimeout."""
 
     # --- observations -----------------------------------------------------------------------------
 
@@ -223,12 +223,12 @@ class _Case:
         return self._status() in OVER
 
     def _await(self, found: Callable[[], object], what: str, *, may_be_over: bool = False) -> None:
-        """Wait until `found` is true. Raises TooLate with the reason."""
+        """Wait until `found` is true. Raises ConditionTimeout with the reason."""
         while not found():
             if not may_be_over and self._is_over():
-                raise TooLate(f"the run {self._status()} before {what}: {self._why()}")
+                raise ConditionTimeout(f"the run {self._status()} before {what}: {self._why()}")
             if time.monotonic() > self._until:
-                raise TooLate(f"no time left for {what}: {self._why()}")
+                raise ConditionTimeout(f"no time left for {what}: {self._why()}")
             time.sleep(LOOK_SECONDS)
 
     def _why(self) -> str:
@@ -248,12 +248,12 @@ class _Case:
                     found[path.name] = path.read_text("utf-8", "replace")
         return found
 
-    def _seen(self, problem: str) -> Observed:
+    def _seen(self, problem: str) -> ObservedRun:
         status = self._status() if self._is_over() else ""
         completions = self._completions()
         if not problem and (status != "completed" or not completions):
             problem = self._why()
-        return Observed(
+        return ObservedRun(
             status=status,
             problem=problem,
             files=self._files(),
@@ -313,7 +313,7 @@ class _Work(_Case):
                 self._place.command("respond", question["id"], self._answer)
             time.sleep(3 * LOOK_SECONDS)
 
-    def _seen(self, problem: str) -> Observed:
+    def _seen(self, problem: str) -> ObservedRun:
         seen = super()._seen(problem)
         asked = self._asked_by_agent()
         rows = self._place.json("usage", self._agent)
@@ -354,7 +354,7 @@ class _Kills(_Case):
 
     def __init__(self, live_home: ClientHome, client: Client, within_seconds: float) -> None:
         super().__init__(live_home, client, within_seconds)
-        self._kills: list[Killed] = []
+        self._kills: list[KillOutcome] = []
         self._pages = script.Pages(len(KILLED))
         self.steps = (
             script.where(),
@@ -369,13 +369,13 @@ class _Kills(_Case):
         for number, what in enumerate(KILLED):
             try:
                 self._kill(number, what)
-            except (TooLate, AssertionError, psutil.Error) as error:
-                self._kills.append(Killed(what, str(error) or type(error).__name__))
-                raise TooLate(f"{what}: {error}") from None
-            self._kills.append(Killed(what))
+            except (ConditionTimeout, AssertionError, psutil.Error) as error:
+                self._kills.append(KillOutcome(what, str(error) or type(error).__name__))
+                raise ConditionTimeout(f"{what}: {error}") from None
+            self._kills.append(KillOutcome(what))
 
     def _kill(self, number: int, what: str) -> None:
-        """Kill a process in the middle of a step; let the step end once it continues. TooLate."""
+        """Kill a process during a step, which ends when it continues. Raises ConditionTimeout."""
         self._await(lambda: self._begun(number), f"step {number}")
         begun, left = self._begun(number), self._children(number)
         if what == "agent":
@@ -389,7 +389,7 @@ class _Kills(_Case):
         if what != "broker" or self._client.speech == "edits":
             psutil.wait_procs(left, GONE_SECONDS)
             if alive := [one for one in left if one.is_running() and not _is_zombie(one)]:
-                raise TooLate(f"its command was left running: {words_of(alive[0])[:2]}")
+                raise ConditionTimeout(f"its command was left running: {words_of(alive[0])[:2]}")
             self._await(lambda: self._begun(number) > begun, f"step {number} again")
         self._let_go(number)
         self._await(lambda: self._has_done(number), f"the end of step {number}")
@@ -419,7 +419,7 @@ class _Kills(_Case):
             return True  # its one answer contains all steps
         return f"DID-{number}" in self._files().get("steps.txt", "")
 
-    def _seen(self, problem: str) -> Observed:
+    def _seen(self, problem: str) -> ObservedRun:
         return replace(super()._seen(problem), kills=tuple(self._kills))
 
 
@@ -444,7 +444,7 @@ class _Configured(_Case):
         kills._agent = self._agent
         kills._kill(0, "agent")
 
-    def _seen(self, problem: str) -> Observed:
+    def _seen(self, problem: str) -> ObservedRun:
         asked = self._asked_by_agent()
         heard = any(self._place.reason in one.said for one in asked)
         return replace(super()._seen(problem), heard_refusal=heard)
@@ -462,4 +462,4 @@ def _agent_below(worker: psutil.Process) -> psutil.Process:
         with suppress(psutil.Error):
             if process.name() != "bwrap" and process_guard.START not in process.cmdline():
                 return process
-    raise TooLate("no process of the agent")
+    raise ConditionTimeout("no process of the agent")

@@ -219,11 +219,11 @@ class ManagedBus:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self._started: list[Endpoint] = []
-        self._raw: list[Raw] = []
+        self._raw: list[RawPeer] = []
 
-    async def intrude(self, *, greet: bool = True) -> "Raw":
+    async def intrude(self, *, greet: bool = True) -> "RawPeer":
         """Return a connected peer that can send any frame, under the address `eve`."""
-        raw = Raw(self.bus, "eve")
+        raw = RawPeer(self.bus, "eve")
         self._raw.append(raw)
         await raw.open(greet=greet)
         return raw
@@ -259,7 +259,7 @@ class ManagedBus:
             raw.wire.close(0)
 
 
-class Raw:
+class RawPeer:
     """A peer that can send any frame."""
 
     def __init__(self, bus: Bus, address: str, incarnation: int = 1) -> None:

@@ -28,7 +28,7 @@ POINTS = ("accept", "accepted", "write", "written", "committed", "ack", "done", 
 RECEIVER = "bob"
 
 
-class Fuse:
+class KillPoint:
     """Kills the process when it was lit at its point `count` times."""
 
     def __init__(self, point: str, count: int) -> None:
@@ -45,7 +45,7 @@ class Fuse:
 class DyingMailboxes(StoredMailboxes):
     """Stored mailboxes with a fuse."""
 
-    def __init__(self, path: Path, fuse: Fuse) -> None:
+    def __init__(self, path: Path, fuse: KillPoint) -> None:
         super().__init__(path)
         self._fuse = fuse
         self._file._db.set_trace_callback(self._traced)
@@ -83,7 +83,7 @@ class DyingMailboxes(StoredMailboxes):
 class DyingRouter(Router):
     """A router with a fuse between a batch's acknowledgements and its deliveries."""
 
-    fuse: Fuse
+    fuse: KillPoint
 
     def _send_all(self, frames: list[Outgoing]) -> None:
         acks = [frame for frame in frames if read_header(frame[1]).type == protocol.ACK]
@@ -95,7 +95,7 @@ class DyingRouter(Router):
 
 def main(launch: ActorLaunch) -> int:
     """Route until the fuse kills the process."""
-    fuse = Fuse(launch.args["point"], launch.args["count"])
+    fuse = KillPoint(launch.args["point"], launch.args["count"])
     path = launch.home / "system" / "mailboxes.db"
     mailboxes, key = DyingMailboxes(path, fuse), launch.args["key"]
     router = DyingRouter(launch.router_url, key, mailboxes, topology=TOPOLOGY)

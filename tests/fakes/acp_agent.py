@@ -34,7 +34,7 @@ from typing import Any
 JsonObject = dict[str, Any]
 
 
-class Agent:
+class AcpAgent:
     """The agent's side of one connection."""
 
     def __init__(self, script: list[list[JsonObject]], options: list[str]) -> None:
@@ -215,4 +215,4 @@ class Agent:
 
 
 if __name__ == "__main__":
-    Agent(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2:]).serve()
+    AcpAgent(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2:]).serve()

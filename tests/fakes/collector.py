@@ -5,10 +5,10 @@ import gzip
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.fakes.hook import Hook, Post
+from tests.fakes.webhook_server import ReceivedPost, WebhookServer
 
 
-class Collector(Hook):
+class Collector(WebhookServer):
     """Accepts spans; the first posts are answered with `statuses`."""
 
     def spans(self) -> list[Span]:
@@ -16,7 +16,7 @@ class Collector(Hook):
         return [span for post in list(self.posts) for span in spans_of(post)]
 
 
-def spans_of(post: Post) -> list[Span]:
+def spans_of(post: ReceivedPost) -> list[Span]:
     """Return the spans of one request."""
     body = gzip.decompress(post.body) if post.headers.get("content-encoding") else post.body
     request = ExportTraceServiceRequest.FromString(body)

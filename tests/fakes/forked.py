@@ -46,7 +46,7 @@ PRELOADED = (
 `ps`."""
 
 
-class Forked:
+class ForkedCommand:
     """Like `Popen([python, "-m", "agiraph", *args], text=True)`, in a tenth of the time."""
 
     def __init__(

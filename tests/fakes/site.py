@@ -25,7 +25,7 @@ RESULTS = [
 
 
 @dataclass(frozen=True)
-class Seen:
+class SiteRequest:
     """One received request."""
 
     method: str
@@ -42,7 +42,7 @@ class FakeSite:
     robots: str | None = None
     robots_status: int = 200
     troubles: list[int] = field(default_factory=list)
-    requests: list[Seen] = field(default_factory=list)
+    requests: list[SiteRequest] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.released = threading.Event()
@@ -87,7 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:
         parts = urlsplit(self.path)
-        seen = Seen(self.command, parts.path, parse_qs(parts.query), dict(self.headers), body)
+        seen = SiteRequest(
+            self.command, parts.path, parse_qs(parts.query), dict(self.headers), body
+        )
         self.world.requests.append(seen)
         first, _, rest = parts.path.strip("/").partition("/")
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.fakes.model_server import FakeModelServer
-from tests.fakes.session import Session, Shown
+from tests.fakes.terminal_session import CommandOutput, TerminalSession
 from tests.scenarios.scenario_home import ROOT
 
 PAGE: Final = ROOT / "docs" / "first-hour.md"
@@ -98,21 +98,23 @@ class FirstHour:
         """Sit down in the folder `home`, which is the person's own."""
         variables = {"HOME": str(home), "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], **environ}
         self.home = home
-        self.terminal = Session(home, variables)
+        self.terminal = TerminalSession(home, variables)
         self._pieces: list[str] = []
 
     def say(self, prose: str) -> None:
         """Add paragraphs."""
         self._pieces.append(textwrap.dedent(prose).strip())
 
-    def type(self, line: str, *, part: Part = whole, code: int = 0, typing: str = "") -> Shown:
+    def type(
+        self, line: str, *, part: Part = whole, code: int = 0, typing: str = ""
+    ) -> CommandOutput:
         """Type a command line, show it with its output, and return the output."""
         self.terminal.start(line)
         if typing:
             self.terminal.type(typing)
         return self.ended(line, part=part, code=code)
 
-    def ended(self, line: str, *, part: Part = whole, code: int = 0) -> Shown:
+    def ended(self, line: str, *, part: Part = whole, code: int = 0) -> CommandOutput:
         """Wait for the end of the line that was typed, and show both."""
         shown = self.terminal.finished()
         assert shown.code == code, f"{line} ended with {shown.code}: {shown.text}"

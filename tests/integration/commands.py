@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.http.discovery import is_held
-from tests.fakes.forked import FRONT_DOOR, Forked
+from tests.fakes.forked import FRONT_DOOR, ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.integration.waiting import until
 
@@ -28,12 +28,14 @@ class Commands:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
         self.environ = kept | {"AGIRAPH_HOME": str(home)} | dict(environ or {})
 
-    def start(self, *args: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL) -> Forked:
+    def start(
+        self, *args: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL
+    ) -> ForkedCommand:
         """Start a command and return its process."""
-        return Forked(args, cwd=cwd or Path.cwd(), env=self.environ, stdin=stdin)
+        return ForkedCommand(args, cwd=cwd or Path.cwd(), env=self.environ, stdin=stdin)
 
     @contextmanager
-    def running(self, *args: str) -> Iterator[Forked]:
+    def running(self, *args: str) -> Iterator[ForkedCommand]:
         """Keep a command running; it is killed at the end, or when it takes too long."""
         process = self.start(*args)
         watchdog = threading.Timer(DEADLINE_SECONDS, process.kill)
@@ -87,7 +89,7 @@ class Commands:
     def supervisor(self, program: tuple[str, ...] = SUPERVISOR) -> Iterator[None]:
         """Keep a supervisor running on the home; `program` is MODULE:FUNCTION and its words."""
         function, *words = program
-        process = Forked(
+        process = ForkedCommand(
             (*words, "--until-eof"),
             cwd=Path.cwd(),
             env=self.environ,

@@ -65,12 +65,12 @@ def main(launch: ActorLaunch) -> int:
     """Attack, if this is mallory's process; then run the worker."""
     is_hostile = launch.args["worker"]["name"] == MALLORY
     if is_hostile and not (launch.home / THROWN).exists():
-        thrown = asyncio.run(Thrower(launch).throw())
+        thrown = asyncio.run(FrameSender(launch).throw())
         (launch.home / THROWN).write_text(str(thrown), encoding="utf-8")
     return real_worker(launch)
 
 
-class Thrower:
+class FrameSender:
     """Greets as the worker, sends all frames, and disconnects."""
 
     def __init__(self, launch: ActorLaunch) -> None:
@@ -217,7 +217,7 @@ class Thrower:
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class ImpersonatedEntity:
     """An entity whose name is used, with its run and its node."""
 
     address: str
@@ -234,7 +234,7 @@ class Victim:
         return f"{self.agent}/coordinator"
 
 
-def victims(launch: ActorLaunch) -> list[Victim]:
+def victims(launch: ActorLaunch) -> list[ImpersonatedEntity]:
     """Return all entities in this home but the hostile worker, with their runs and nodes."""
     home, found = Home(launch.home), []
     with contextlib.closing(sqlite3.connect(home.human.book)) as db:
@@ -251,7 +251,7 @@ def victims(launch: ActorLaunch) -> list[Victim]:
             address = f"{agent.id}/{name}"
             if address != launch.address:
                 found.append(
-                    Victim(
+                    ImpersonatedEntity(
                         address,
                         agent.id,
                         agent.run or "",
@@ -269,7 +269,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def forged(who: Victim, me: str) -> Iterator[tuple[str, MessageBody]]:
+def forged(who: ImpersonatedEntity, me: str) -> Iterator[tuple[str, MessageBody]]:
     """Yield messages that would harm this victim if the receiver believed their sender."""
     name = who.address.rpartition("/")[2]
     node, run, agent = NodeId(who.node), who.run, who.agent

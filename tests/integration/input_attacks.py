@@ -45,7 +45,7 @@ TOOL: Final = (
 
 
 @dataclass(frozen=True)
-class Attack:
+class InputAttack:
     """One row. `reported` are the beginnings of new paths that must be reported.
 
     `is_held`: no program runs. Any other attack must be reported. `is_read_only`: the folder cannot
@@ -64,14 +64,14 @@ class Attack:
     then: tuple[str, ...] = STATUS
 
 
-def only_reported(name: str, command: str, *reported: str, given: str = PLAIN) -> Attack:
+def only_reported(name: str, command: str, *reported: str, given: str = PLAIN) -> InputAttack:
     """Return a row whose new repository, below the folder, can only be reported."""
-    return Attack(name, command, given, reported, is_held=False)
+    return InputAttack(name, command, given, reported, is_held=False)
 
 
-def filtered(name: str, clean: str, command: str = "hook tools/x") -> Attack:
+def filtered(name: str, clean: str, command: str = "hook tools/x") -> InputAttack:
     """Return a row with a filter that runs a file, so that it can only be reported."""
-    return Attack(
+    return InputAttack(
         name,
         f"mkdir -p tools lib; {command}; echo y > a",
         f"{REPOSITORY} && echo 'a filter=x' > .gitattributes && "
@@ -82,14 +82,14 @@ def filtered(name: str, clean: str, command: str = "hook tools/x") -> Attack:
 
 
 NO_REPOSITORY: Final = (
-    Attack("git-init", "evil .", PLAIN),
-    Attack("git-file", "evil . store; echo 'gitdir: store' > .git", PLAIN, ("store",)),
-    Attack("git-link", "evil . store; ln -s store .git", PLAIN, ("store",)),
-    Attack("case-variant", "evil . .GIT; evil . .Git", PLAIN, (".GIT", ".Git")),
-    Attack("stand-in-removed", "rmdir .git; mv .git x; umount .git; evil .", PLAIN),
-    Attack("stand-in-covered", "mount -t tmpfs none .git; evil .", PLAIN),
-    Attack("input-renamed", "cd ..; mv files x; mkdir files; cd files; evil .", PLAIN),
-    Attack("mercurial", "mkdir .hg; touch .hg/hgrc", PLAIN, (".hg",)),
+    InputAttack("git-init", "evil .", PLAIN),
+    InputAttack("git-file", "evil . store; echo 'gitdir: store' > .git", PLAIN, ("store",)),
+    InputAttack("git-link", "evil . store; ln -s store .git", PLAIN, ("store",)),
+    InputAttack("case-variant", "evil . .GIT; evil . .Git", PLAIN, (".GIT", ".Git")),
+    InputAttack("stand-in-removed", "rmdir .git; mv .git x; umount .git; evil .", PLAIN),
+    InputAttack("stand-in-covered", "mount -t tmpfs none .git; evil .", PLAIN),
+    InputAttack("input-renamed", "cd ..; mv files x; mkdir files; cd files; evil .", PLAIN),
+    InputAttack("mercurial", "mkdir .hg; touch .hg/hgrc", PLAIN, (".hg",)),
     only_reported("bare-root", "evil . x; mv x/* .; rmdir x", "."),
     only_reported("nested-init", "evil sub", "sub/.git"),
     only_reported("nested-file", "evil sub x; echo 'gitdir: x' > sub/.git", "sub/.git", "sub/x"),
@@ -105,50 +105,54 @@ NO_REPOSITORY: Final = (
 )
 
 REPOSITORIES: Final = (
-    Attack("config", "setting .git/config"),
-    Attack("config-replaced", "setting x; mv x .git/config"),
-    Attack("config-worktree", "setting .git/config.worktree", WORKTREE_CONFIG),
-    Attack("commondir", "evil x common; echo ../x/common > .git/commondir", reported=("x/common",)),
-    Attack("hook", "hook .git/hooks/pre-commit; hook .git/hooks/post-index-change"),
-    Attack("hooks-missing", "hook .git/hooks/pre-commit", f"{REPOSITORY} && rm -r .git/hooks"),
-    Attack("git-moved", "mv .git x; evil ."),
-    Attack("git-removed", "rm -rf .git; evil ."),
-    Attack("unmounted", "unshare -Um bash -c 'umount -l .git; evil .'"),
-    Attack("first-process", "cd /proc/1/root/$PWD && rm -rf .git; evil ."),
-    Attack("hard-link-of-config", "ln .git/config x && setting x"),
-    Attack("hard-link", "setting other", f"{REPOSITORY} && ln .git/config other"),
-    Attack("alternates", "evil x; echo ../../x > .git/objects/info/alternates", reported=("x/",)),
-    Attack(
+    InputAttack("config", "setting .git/config"),
+    InputAttack("config-replaced", "setting x; mv x .git/config"),
+    InputAttack("config-worktree", "setting .git/config.worktree", WORKTREE_CONFIG),
+    InputAttack(
+        "commondir", "evil x common; echo ../x/common > .git/commondir", reported=("x/common",)
+    ),
+    InputAttack("hook", "hook .git/hooks/pre-commit; hook .git/hooks/post-index-change"),
+    InputAttack("hooks-missing", "hook .git/hooks/pre-commit", f"{REPOSITORY} && rm -r .git/hooks"),
+    InputAttack("git-moved", "mv .git x; evil ."),
+    InputAttack("git-removed", "rm -rf .git; evil ."),
+    InputAttack("unmounted", "unshare -Um bash -c 'umount -l .git; evil .'"),
+    InputAttack("first-process", "cd /proc/1/root/$PWD && rm -rf .git; evil ."),
+    InputAttack("hard-link-of-config", "ln .git/config x && setting x"),
+    InputAttack("hard-link", "setting other", f"{REPOSITORY} && ln .git/config other"),
+    InputAttack(
+        "alternates", "evil x; echo ../../x > .git/objects/info/alternates", reported=("x/",)
+    ),
+    InputAttack(
         "gitmodules",
         "printf '[submodule \"s\"]\\n\\tpath = s\\n\\turl = ./x\\n\\tupdate = !touch %s\\n' $PROOF "
         "> .gitmodules",
         then=(*STATUS, "submodule update --init"),
     ),
-    Attack("attributes", "hook ./x; echo '* filter=x diff=x merge=x' > .gitattributes"),
-    Attack(
+    InputAttack("attributes", "hook ./x; echo '* filter=x diff=x merge=x' > .gitattributes"),
+    InputAttack(
         "linked-git",
         "rm .git; evil .",
         f"{REPOSITORY} && mv .git ../real && ln -s ../real .git",
         is_read_only=True,
     ),
-    Attack(
+    InputAttack(
         "separate-git-folder",
         "setting store/config; rm -rf store; evil . store",
         "git init -q --separate-git-dir=store . && git commit -q --allow-empty -m x",
     ),
-    Attack(
+    InputAttack(
         "bare-and-worktree",
         "setting .bare/config; hook .bare/hooks/post-index-change",
         "git init -q --bare .bare && echo 'gitdir: .bare' > .git && git config core.bare false",
     ),
-    Attack(
+    InputAttack(
         "gitdir-file",
         "echo 'gitdir: x' > .git; evil . x",
         "git init -q ../main && git -C ../main commit -q --allow-empty -m x && "
         "git -C ../main worktree add -q -f $PWD",
         ("x",),
     ),
-    Attack(
+    InputAttack(
         "within-a-repository",
         "evil .; hook hooks/pre-commit",
         "git init -q .. && mkdir src && git -C .. config core.hooksPath files/hooks",
@@ -156,68 +160,70 @@ REPOSITORIES: Final = (
 )
 
 NAMED_BY_SETTINGS: Final = (
-    Attack("hooks-path", "hook .husky/pre-commit; hook .husky/post-index-change", HUSKY),
-    Attack("hooks-path-exchanged", "mv .husky x; hook .husky/pre-commit", HUSKY),
-    Attack(
+    InputAttack("hooks-path", "hook .husky/pre-commit; hook .husky/post-index-change", HUSKY),
+    InputAttack("hooks-path-exchanged", "mv .husky x; hook .husky/pre-commit", HUSKY),
+    InputAttack(
         "hooks-path-missing",
         "hook .hooks/_/pre-commit; hook .hooks/_/post-index-change",
         f"{REPOSITORY} && git config core.hooksPath .hooks/_",
     ),
-    Attack(
+    InputAttack(
         "hooks-path-of-the-person",
         "hook .githooks/pre-commit",
         f"{REPOSITORY} && git config --global core.hooksPath .githooks",
     ),
-    Attack(
+    InputAttack(
         "hooks-path-is-the-folder",
         "hook ./pre-commit",
         f"{REPOSITORY} && git config core.hooksPath $PWD",
         is_read_only=True,
     ),
-    Attack(
+    InputAttack(
         "hook-is-a-link",
         "hook tools/x",
         f"{TOOL} && ln -s ../../tools/x .git/hooks/pre-commit",
     ),
-    Attack(
+    InputAttack(
         "hook-is-a-broken-link",
         "hook tools/check",
         f"{REPOSITORY} && ln -s ../../tools/check .git/hooks/pre-commit",
     ),
-    Attack(
+    InputAttack(
         "included",
         "setting team.config",
         f"{REPOSITORY} && touch team.config && git config include.path ../team.config",
     ),
-    Attack(
+    InputAttack(
         "included-missing",
         "setting team.config",
         f"{REPOSITORY} && git config include.path ../team.config",
         is_read_only=True,
     ),
-    Attack(
+    InputAttack(
         "settings-of-the-person",
         "setting gitconfig",
         f"{REPOSITORY} && touch gitconfig && git config --global include.path $PWD/gitconfig",
     ),
-    Attack(
+    InputAttack(
         "filter",
         "hook tools/x; echo '* filter=x' > .gitattributes",
         f"{TOOL} && git config filter.x.clean ./tools/x",
     ),
-    Attack(
+    InputAttack(
         "filter-missing",
         "hook tools/x; echo '* filter=x' > .gitattributes",
         f"{REPOSITORY} && git config filter.x.clean './tools/x --all'",
     ),
-    Attack("fsmonitor", "hook tools/x", f"{TOOL} && git config core.fsmonitor tools/x"),
-    Attack(
+    InputAttack("fsmonitor", "hook tools/x", f"{TOOL} && git config core.fsmonitor tools/x"),
+    InputAttack(
         "script-missing",
         "hook bin/x; hook x.sh",
         f"{REPOSITORY} && git config core.fsmonitor bin/x && git config alias.st '!sh x.sh'",
         then=("status", "st"),
     ),
-    Attack("alias", "hook tools/x", f"{TOOL} && git config alias.st '!sh tools/x'", then=("st",)),
+    InputAttack(
+        "alias", "hook tools/x", f"{TOOL} && git config alias.st '!sh tools/x'", then=("st",)
+    ),
     filtered("filter-cd", "cd tools && ./x"),
     filtered("filter-pwd", '"$PWD"/tools/x'),
     filtered("filter-pwd-command", '"$(pwd)"/tools/x'),
@@ -228,7 +234,7 @@ NAMED_BY_SETTINGS: Final = (
     filtered("filter-star", "sh tools/*"),
     filtered("filter-find", r"find tools -name x -exec {} \;"),
     filtered("filter-module", "python3 -m lib.x", "echo \"open('$PROOF', 'w')\" > lib/x.py"),
-    Attack(
+    InputAttack(
         "alias-with-an-option",
         "hook tools/x",
         f"{TOOL} && git add -A && git commit -qm tool && "
@@ -239,20 +245,22 @@ NAMED_BY_SETTINGS: Final = (
 )
 
 NESTED_REPOSITORIES: Final = (
-    Attack("submodule-config", "setting .git/modules/sub/config", SUBMODULE),
-    Attack("submodule-git-file", "rm sub/.git; evil sub", SUBMODULE),
-    Attack("submodule-moved", "mv sub x; evil sub", SUBMODULE),
-    Attack("submodule-not-checked-out", "evil sub", NOT_CHECKED_OUT),
-    Attack("submodule-missing", "evil sub", f"{NOT_CHECKED_OUT} && rm -rf sub"),
-    Attack("linked-worktree", "rm sub/.git; evil sub", f"{REPOSITORY} && git worktree add -q sub"),
-    Attack(
+    InputAttack("submodule-config", "setting .git/modules/sub/config", SUBMODULE),
+    InputAttack("submodule-git-file", "rm sub/.git; evil sub", SUBMODULE),
+    InputAttack("submodule-moved", "mv sub x; evil sub", SUBMODULE),
+    InputAttack("submodule-not-checked-out", "evil sub", NOT_CHECKED_OUT),
+    InputAttack("submodule-missing", "evil sub", f"{NOT_CHECKED_OUT} && rm -rf sub"),
+    InputAttack(
+        "linked-worktree", "rm sub/.git; evil sub", f"{REPOSITORY} && git worktree add -q sub"
+    ),
+    InputAttack(
         "linked-worktree-config",
         "setting .git/worktrees/sub/config.worktree",
         f"{WORKTREE_CONFIG} && git worktree add -q sub",
     ),
-    Attack("other-config", "setting sub/.git/config; hook sub/.git/hooks/pre-commit", NESTED),
-    Attack("other-moved", "mv sub x; evil sub", NESTED),
-    Attack("folder-above-moved", "mv src x; evil src/sub", DEEP, where=("src/sub",)),
+    InputAttack("other-config", "setting sub/.git/config; hook sub/.git/hooks/pre-commit", NESTED),
+    InputAttack("other-moved", "mv sub x; evil sub", NESTED),
+    InputAttack("folder-above-moved", "mv src x; evil src/sub", DEEP, where=("src/sub",)),
 )
 
 ATTACKS: Final = (*NO_REPOSITORY, *REPOSITORIES, *NAMED_BY_SETTINGS, *NESTED_REPOSITORIES)

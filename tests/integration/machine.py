@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from agiraph.storage.host_folder import HostFolder
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.integration.probed_supervisor import ROOT, ProbedSupervisor
 from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 
@@ -26,7 +26,7 @@ class Machine:
         self.home = self.folder.home.path
         self._said = path.with_name(f"{path.name}.said")
         with open(self._said, "ab") as errors:
-            self.process = Forked(
+            self.process = ForkedCommand(
                 ("--folder", str(path)),
                 cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": str(ROOT)} | environ,

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.integration.probe import EVENTS, FAILED, orders_socket
 from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 
@@ -35,7 +35,7 @@ class ProbedSupervisor:
 
     def __init__(self, home: Path, *options: str, **environ: str) -> None:
         self.home = home
-        self.process = Forked(
+        self.process = ForkedCommand(
             ("--home", str(home), *options),
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": str(ROOT)} | environ,

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 DEADLINE_SECONDS = 60.0
 
 
-class Raw:
+class RawConnection:
     """One connection to a gateway. Use it as a context manager."""
 
     def __init__(self, url: str, *, receive_bytes: int | None = None) -> None:
@@ -42,7 +42,7 @@ class Raw:
         said = self.rest()
         return int(said.split()[1]) if said else 0
 
-    def __enter__(self) -> "Raw":
+    def __enter__(self) -> "RawConnection":
         """Return the connection."""
         return self
 
@@ -53,7 +53,7 @@ class Raw:
 
 def ask(url: str, token: str, target: str, *more: str, method: str = "GET") -> tuple[int, bytes]:
     """Return status and body of one call whose target is sent unchanged."""
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             f"{method} {target} HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Connection: close", *more),

@@ -23,9 +23,9 @@ from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from agiraph.settings.config import load_config
 from tests.fakes.gateway import AGENT, GatewayHome
-from tests.fakes.hook import Hook, Post
 from tests.fakes.line import arrived
-from tests.fakes.mail import MailServer
+from tests.fakes.mail_server import MailServer
+from tests.fakes.webhook_server import ReceivedPost, WebhookServer
 from tests.integration.waiting import until
 
 ADA = f"{AGENT}/ada-1"
@@ -54,7 +54,7 @@ def gateway(
         gateway_home.stop()
 
 
-def webhook(hook: Hook, **more: Any) -> dict[str, Any]:
+def webhook(hook: WebhookServer, **more: Any) -> dict[str, Any]:
     return {"kind": "webhook", "url": hook.url} | more
 
 
@@ -65,7 +65,7 @@ def ask(gateway_home: GatewayHome, id: str = "q-1", text: str = "Which?", **more
     gateway_home.arrive(arrived(body, ADA, sent_at=time.time()))
 
 
-def is_signed(post: Post, secret: str) -> bool:
+def is_signed(post: ReceivedPost, secret: str) -> bool:
     """Check as a receiver would, by the Standard Webhooks."""
     id, at = post.headers["webhook-id"], post.headers["webhook-timestamp"]
     wanted = hmac.digest(secret.encode(), f"{id}.{at}.".encode() + post.body, sha256)
@@ -73,7 +73,10 @@ def is_signed(post: Post, secret: str) -> bool:
 
 
 def test_question_is_posted_signed_and_answered_once_by_its_link(tmp_path: Path) -> None:
-    with Hook() as hook, gateway(tmp_path, phone=webhook(hook, secret="hush")) as gateway_home:
+    with (
+        WebhookServer() as hook,
+        gateway(tmp_path, phone=webhook(hook, secret="hush")) as gateway_home,
+    ):
         ask(gateway_home)
         post = hook.until(lambda posts: len(posts) == 1)[0]
         assert is_signed(post, "hush")
@@ -99,8 +102,8 @@ def test_question_is_posted_signed_and_answered_once_by_its_link(tmp_path: Path)
 
 def test_question_for_one_channel_is_sent_to_no_other(tmp_path: Path) -> None:
     with (
-        Hook() as phone,
-        Hook() as desk,
+        WebhookServer() as phone,
+        WebhookServer() as desk,
         gateway(tmp_path, phone=webhook(phone), desk=webhook(desk)) as gateway_home,
     ):
         ask(gateway_home, "q-1", "Where?", channel="desk")
@@ -111,7 +114,7 @@ def test_question_for_one_channel_is_sent_to_no_other(tmp_path: Path) -> None:
 
 
 def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Path) -> None:
-    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
+    with WebhookServer() as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
         ask(gateway_home)
         link = hook.until(lambda posts: len(posts) == 1)[0].json["answer_url"]
         for forged in (link[:-3] + "abc", link.rpartition("/")[0] + "/x", link + ".x"):
@@ -130,7 +133,7 @@ def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Pa
 def test_a_receiver_that_fails_hangs_and_redirects_gets_the_same_delivery_again(
     tmp_path: Path,
 ) -> None:
-    with Hook(500, 0, 307) as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
+    with WebhookServer(500, 0, 307) as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
         ask(gateway_home)
         posts = hook.until(lambda posts: len(posts) == 4)
         assert len({post.headers["webhook-id"] for post in posts}) == 1
@@ -144,7 +147,7 @@ def test_a_receiver_that_fails_hangs_and_redirects_gets_the_same_delivery_again(
 def test_undeliverable_notification_is_a_dead_letter_and_retried_on_request(
     tmp_path: Path,
 ) -> None:
-    with Hook(500, 500) as hook:
+    with WebhookServer(500, 500) as hook:
         with gateway(tmp_path, {"delivery_attempts": 2}, phone=webhook(hook)) as gateway_home:
             ask(gateway_home)
             gateway_home.wait_until(
@@ -168,7 +171,7 @@ def test_undeliverable_notification_is_a_dead_letter_and_retried_on_request(
 def test_answered_question_is_not_delivered_later(tmp_path: Path) -> None:
     away = SetPresenceRequest(status="away")
     with (
-        Hook() as hook,
+        WebhookServer() as hook,
         gateway(tmp_path, phone=webhook(hook)) as gateway_home,
         gateway_home.client() as client,
     ):
@@ -183,7 +186,7 @@ def test_answered_question_is_not_delivered_later(tmp_path: Path) -> None:
 
 
 def test_away_status_is_kept_and_urgent_notices_use_its_channel(tmp_path: Path) -> None:
-    with Hook() as phone, Hook() as desk:
+    with WebhookServer() as phone, WebhookServer() as desk:
         channels = {"phone": webhook(phone), "desk": webhook(desk)}
         with gateway(tmp_path, **channels) as gateway_home, gateway_home.client() as client:
             with pytest.raises(ApiError, match=r"unknown channel 'pager' \(known: desk, phone\)"):
@@ -218,7 +221,7 @@ def of_type(type: str) -> Event:
 
 
 def test_ends_and_messages_are_delivered_to_subscribed_channels(tmp_path: Path) -> None:
-    with Hook() as ends, Hook() as texts:
+    with WebhookServer() as ends, WebhookServer() as texts:
         channels = {
             "ends": webhook(ends, notices=["finished"], shape="slack"),
             "texts": webhook(texts, notices=["messages"], shape="discord"),
@@ -264,7 +267,7 @@ def test_mail_with_the_link_is_sent_once_its_server_accepts_it(tmp_path: Path) -
 def test_channel_is_tested_on_request_and_a_missing_variable_is_named(
     tmp_path: Path,
 ) -> None:
-    with Hook(200, 503) as hook:
+    with WebhookServer(200, 503) as hook:
         channels = {
             "phone": webhook(hook),
             "lost": {"kind": "webhook", "url": "${NO_SUCH_VARIABLE_HERE}"},

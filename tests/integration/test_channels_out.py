@@ -13,7 +13,7 @@ import pytest
 from agiraph.inbox.channels import desktop, email
 from agiraph.inbox.channels.channel import DeliveryFailed, Notification
 from agiraph.settings.channels import ChannelConfig
-from tests.fakes.mail import MailServer
+from tests.fakes.mail_server import MailServer
 from tests.unit.notifications.notices import notice
 
 PARCEL = Notification("dlv_1", notice(text="--help `id` $(id)", is_urgent=True), None, "")

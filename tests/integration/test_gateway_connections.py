@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
-from tests.integration.raw import Raw
+from tests.integration.raw import RawConnection
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def own(token: str) -> str:
     return f"Authorization: Bearer {token}"
 
 
-def answers(raw: Raw, wanted: int) -> list[bytes]:
+def answers(raw: RawConnection, wanted: int) -> list[bytes]:
     """Return the bodies of so many answers, which all came whole and in order."""
     data = b""
     bodies: list[bytes] = []
@@ -41,7 +41,7 @@ def answers(raw: Raw, wanted: int) -> list[bytes]:
 
 def test_pipelined_requests_are_answered_in_order(url: str, own: str) -> None:
     paths = ["/health", f"/agents/{AGENT}", "/questions", "/health"]
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         for path in paths:
             raw.send(f"GET {path} HTTP/1.1", own)
         told = [json.loads(body) for body in answers(raw, len(paths))]
@@ -51,7 +51,7 @@ def test_pipelined_requests_are_answered_in_order(url: str, own: str) -> None:
 def test_request_head_may_be_split_and_follow_a_body(url: str, own: str) -> None:
     body = b'{"message": "hello"}'
     length = f"Content-Length: {len(body)}"
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(f"POST /agents/{AGENT}/send HTTP/1.1", own, "Content-Type: text/plain", length)
         raw.socket.sendall(body[:5])
         raw.socket.sendall(body[5:] + b"GET /hea")
@@ -62,14 +62,14 @@ def test_request_head_may_be_split_and_follow_a_body(url: str, own: str) -> None
 
 
 def test_trailer_is_not_used_as_a_header(url: str, own: str) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/send HTTP/1.1",
             *("Content-Type: application/json", "Transfer-Encoding: chunked", own),
         )
         raw.socket.sendall(b'14\r\n{"message": "hello"}\r\n0\r\nIdempotency-Key: late\r\n\r\n')
         assert b'"id"' in answers(raw, 1)[0]
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(f"POST /agents/{AGENT}/send HTTP/1.1", "Transfer-Encoding: chunked")
         raw.socket.sendall(f"0\r\n{own}\r\n\r\n".encode())
         assert raw.status() == 401
@@ -78,13 +78,13 @@ def test_trailer_is_not_used_as_a_header(url: str, own: str) -> None:
 def test_an_upgrade_that_we_do_not_know_is_answered_and_ends_the_connection(
     url: str, own: str
 ) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send("GET /health HTTP/1.1", own, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
         assert raw.status() == 200
 
 
 @pytest.mark.parametrize("odd", [b"\r\n\r\n", b"\r\n" * 40])
 def test_empty_lines_before_a_head_keep_no_connection_open(url: str, odd: bytes) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.socket.sendall(odd)
         assert raw.status() in (400, 408)

@@ -10,7 +10,7 @@ from agiraph.http.api import FileContentView, FolderView
 from agiraph.http.client import Client, read_gateway_address
 from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused, running_gateway
-from tests.integration.raw import Raw
+from tests.integration.raw import RawConnection
 from tests.integration.waiting import until
 
 
@@ -223,7 +223,7 @@ def test_incomplete_upload_leaves_no_file(gateway_home: GatewayHome, client: Cli
     gateway_home.add_agent()
     folder = gateway_home.home.agent(AGENT).run(RUN).attachments
     _, token = read_gateway_address(gateway_home.home.path)
-    with Raw(client.url) as raw:
+    with RawConnection(client.url) as raw:
         head = f"PUT /agents/{AGENT}/attachments/half.bin HTTP/1.1"
         raw.send(head, f"Authorization: Bearer {token}", "Content-Length: 100000")
         raw.socket.sendall(bytes(50_000))

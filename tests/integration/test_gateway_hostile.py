@@ -21,7 +21,7 @@ from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import CreateTokenRequest
 from agiraph.http.client import Client
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, running_gateway
-from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
+from tests.integration.raw import DEADLINE_SECONDS, RawConnection, ask
 from tests.integration.waiting import until
 
 SECRET = "the-secret-of-the-house"
@@ -54,13 +54,13 @@ def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHo
         yield gateway_home
 
 
-def serves(raw: Raw) -> bool:
+def serves(raw: RawConnection) -> bool:
     """Whether the gateway still holds its end of a connection."""
     name, port = raw.socket.getsockname()
     return any(one.raddr == (name, port) for one in psutil.Process().net_connections("tcp"))
 
 
-def trickle(raw: Raw) -> None:
+def trickle(raw: RawConnection) -> None:
     """Send a byte now and then, until the other side says something or hangs up."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not select.select([raw.socket], [], [], 0.02)[0]:
@@ -77,7 +77,7 @@ def trickle(raw: Raw) -> None:
 def test_incomplete_request_head_is_answered_with_408(
     gateway_home: GatewayHome, url: str, begun: str
 ) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.socket.sendall(begun.encode())
         if len(begun) > 1:
             trickle(raw)
@@ -86,7 +86,7 @@ def test_incomplete_request_head_is_answered_with_408(
 
 def test_incomplete_second_head_is_answered_with_408(url: str, token: str) -> None:
     for _ in range(MOST_TRIES):
-        with Raw(url) as raw:
+        with RawConnection(url) as raw:
             raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}")
             if b"200 OK" not in raw.socket.recv(65536):
                 continue  # on a busy machine we may be too slow with the first one ourselves
@@ -99,7 +99,7 @@ def test_incomplete_second_head_is_answered_with_408(url: str, token: str) -> No
 
 @pytest.mark.parametrize("length", ["Content-Length: 50000", "Transfer-Encoding: chunked"])
 def test_incomplete_body_is_answered_with_408(url: str, token: str, length: str) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/nudge HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Content-Type: application/json", length),
@@ -111,14 +111,14 @@ def test_incomplete_body_is_answered_with_408(url: str, token: str, length: str)
 
 @pytest.mark.parametrize("token_given", [True, False])
 def test_refusal_does_not_wait_for_the_unread_body(url: str, token: str, token_given: bool) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         given = f"Authorization: Bearer {token if token_given else 'wrong'}"
         raw.send("POST /agents/nobody/pause HTTP/1.1", given, "Content-Length: 50000")
         assert raw.status() == (404 if token_given else 401)
 
 
 def test_client_that_never_reads_is_disconnected(url: str, token: str) -> None:
-    with Raw(url, receive_bytes=4096) as raw:
+    with RawConnection(url, receive_bytes=4096) as raw:
         for _ in range(12):  # a megabyte each: more than the kernel holds for it
             raw.send(
                 f"GET /agents/{AGENT}/workspace/large.txt HTTP/1.1",
@@ -142,7 +142,7 @@ def test_follower_that_never_reads_is_disconnected(
     gateway_home.add_agent(f"{name}-abc123", name)
     for _ in range(12):
         gateway_home.log_events("x.loud", agent=f"{name}-abc123", text="x" * 1_000_000)
-    with Raw(url, receive_bytes=4096) as raw:
+    with RawConnection(url, receive_bytes=4096) as raw:
         raw.send(f"GET /agents/{name}/events HTTP/1.1", f"Authorization: Bearer {token}", *way)
         until(lambda: serves(raw), "it is served")
         until(lambda: not serves(raw), "it is cut off")
@@ -158,25 +158,25 @@ def test_follower_that_never_reads_is_disconnected(
 
 
 def test_a_head_that_is_too_large_is_refused_whole_or_not(url: str, token: str) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}", "X: " + "x" * 4096)
         assert raw.status() == 431
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(f"GET /agents?x={'x' * 4096} HTTP/1.1", f"Authorization: Bearer {token}")
         assert raw.status() == 431
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.socket.sendall(b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 2000)
         assert raw.status() == 400  # by uvicorn, before it is whole
 
 
 def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token: str) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/nudge HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Content-Length: 999999999999"),
         )
         assert raw.status() == 413
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             f"POST /agents/{AGENT}/nudge HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Content-Type: application/json"),
@@ -240,7 +240,9 @@ def test_excess_connection_is_refused_and_the_others_work(tmp_path: Path) -> Non
         token = gateway_home.home.system.token.read_text().strip()
         with gateway_home.client() as client:
             url = client.url
-        crowd = [open_ones.enter_context(Raw(url)) for _ in range(most + SPARE_CONNECTIONS + 2)]
+        crowd = [
+            open_ones.enter_context(RawConnection(url)) for _ in range(most + SPARE_CONNECTIONS + 2)
+        ]
         until(lambda: not serves(crowd[-1]), "the last one is cut off")
         assert crowd[-1].rest() == b""
         given = ("GET /health HTTP/1.1", f"Authorization: Bearer {token}", "Connection: close")
@@ -380,7 +382,7 @@ def test_a_link_in_a_memory_is_not_searched_through(url: str, token: str) -> Non
 )
 def test_rebound_host_name_is_refused(url: str, token: str, host: str) -> None:
     for more in ((), ("Upgrade: websocket", "Connection: Upgrade")):
-        with Raw(url) as raw:
+        with RawConnection(url) as raw:
             raw.send(
                 *("GET /health HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {token}"),
                 *more or ("Connection: close",),
@@ -416,7 +418,7 @@ OWN = "the line with the token"
     ],
 )
 def test_invalid_http_is_refused(url: str, token: str, lines: tuple[str | bytes, ...]) -> None:
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         given = f"Authorization: Bearer {token}"
         raw.send(*(given if line == OWN else line for line in lines), "Connection: close")
         raw.socket.shutdown(1)
@@ -431,7 +433,7 @@ def test_no_line_break_of_a_caller_gets_into_a_head(url: str, token: str) -> Non
         "/login%0d%0aSet-Cookie:%20a=b",
         "/agents/%0d%0a%0d%0a<script>/?x=%0d%0aSet-Cookie:%20a=b",
     ):
-        with Raw(url) as raw:
+        with RawConnection(url) as raw:
             given = f"Authorization: Bearer {token}"
             raw.send(f"GET {target} HTTP/1.1", given, "Connection: close")
             head = raw.rest().partition(b"\r\n\r\n")[0].lower()
@@ -462,7 +464,7 @@ def test_every_call_is_audited_regardless_of_its_outcome(
         ("/answer/abc", ("GET", "X: y")),
     ]
     for target, (method, line) in calls:
-        with Raw(url) as raw:
+        with RawConnection(url) as raw:
             raw.send(f"{method} {target} HTTP/1.1", line, "Connection: close")
             assert raw.rest()
     assert len(ids() - before) == len(calls)
@@ -483,7 +485,7 @@ def test_number_that_cannot_be_stored_is_refused_at_any_place(
 ) -> None:
     closed = odd + "]" * odd.count("[")
     data = (body % closed).encode()
-    with Raw(url) as raw:
+    with RawConnection(url) as raw:
         raw.send(
             "POST /agents HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Content-Type: application/json"),

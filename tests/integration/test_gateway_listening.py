@@ -20,7 +20,7 @@ from agiraph.http.client.connection import trust_of
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.integration.commands import Commands
-from tests.integration.raw import Raw, ask
+from tests.integration.raw import RawConnection, ask
 from tests.integration.waiting import until
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
@@ -71,7 +71,7 @@ def test_insecure_gateway_listens_only_if_configured_and_warns(tmp_path: Path) -
         with gateway_home.client() as client:
             token = gateway_home.home.system.token.read_text().strip()
             for host, status in (("Atlas.example", 200), ("evil.example", 403)):
-                with Raw(client.url) as raw:
+                with RawConnection(client.url) as raw:
                     raw.send(
                         *("GET /health HTTP/1.1", f"Host: {host}"),
                         *(f"Authorization: Bearer {token}", "Connection: close"),

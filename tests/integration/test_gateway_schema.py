@@ -52,7 +52,7 @@ def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHo
         yield gateway_home
 
 
-class Caller:
+class ApiCaller:
     """Makes the calls; keeps which answers there were."""
 
     def __init__(self, gateway_home: GatewayHome) -> None:
@@ -89,7 +89,7 @@ class Caller:
 
 
 def test_every_response_matches_the_openapi_document(gateway_home: GatewayHome) -> None:
-    caller = Caller(gateway_home)
+    caller = ApiCaller(gateway_home)
     operations = caller.operations()
     assert len(operations) > LEAST_OPERATIONS
     for operation in operations:

@@ -14,7 +14,7 @@ from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.sandbox.survey import survey
 from agiraph.tools.scopes.scope import Scope
-from tests.integration.input_attacks import ATTACKS, PLAIN, REPOSITORY, TOOLS, Attack
+from tests.integration.input_attacks import ATTACKS, PLAIN, REPOSITORY, TOOLS, InputAttack
 from tests.integration.waiting import until
 from tests.unit.tools.entity_tools import EntityTools
 from tests.unit.tools.scopes.home_layout import build
@@ -26,7 +26,7 @@ RACES = 5
 SETTINGS = "[user]\n\tname = Ada\n\temail = ada@localhost\n[init]\n\tdefaultBranch = main\n"
 
 
-class Person:
+class WritableInputHome:
     """A person with a home folder and an input folder, and a worker whose commands may write it."""
 
     def __init__(self, tmp_path: Path) -> None:
@@ -101,15 +101,17 @@ class Person:
 
 
 @pytest.fixture
-def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
-    person = Person(tmp_path)
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritableInputHome:
+    person = WritableInputHome(tmp_path)
     for name, value in person.environ.items():
         monkeypatch.setenv(name, value)
     return person
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
-def test_no_command_makes_the_persons_git_run_a_program(person: Person, attack: Attack) -> None:
+def test_no_command_makes_the_persons_git_run_a_program(
+    person: WritableInputHome, attack: InputAttack
+) -> None:
     person.does(attack.given)
     before = {one.path for one in survey(person.input).found}
     finished = person.tries(attack.command)
@@ -129,7 +131,7 @@ def test_no_command_makes_the_persons_git_run_a_program(person: Person, attack: 
         assert (reported, before) == ([], after), finished.output
 
 
-def test_a_repository_can_be_read_in_the_sandbox(person: Person) -> None:
+def test_a_repository_can_be_read_in_the_sandbox(person: WritableInputHome) -> None:
     person.does(REPOSITORY)
     finished = person.tries("git log --format=%s; echo b > a; git diff --stat; git commit -qam b")
     assert "first\n" in finished.output
@@ -138,7 +140,7 @@ def test_a_repository_can_be_read_in_the_sandbox(person: Person) -> None:
     assert (person.input / "a").read_text() == "b\n"
 
 
-async def test_last_of_several_commands_removes_the_placeholder(person: Person) -> None:
+async def test_last_of_several_commands_removes_the_placeholder(person: WritableInputHome) -> None:
     person.does(f"{PLAIN}; mkfifo gate")
     slow = asyncio.create_task(person.run("echo > begun; read x < gate; evil .", "slow"))
     await asyncio.to_thread(until, (person.input / "begun").exists, "the command has begun")
@@ -151,7 +153,7 @@ async def test_last_of_several_commands_removes_the_placeholder(person: Person) 
 
 
 @pytest.mark.parametrize("killed", ["runner", "entity", "both"])
-def test_no_placeholder_remains_after_kill_9(person: Person, killed: str) -> None:
+def test_no_placeholder_remains_after_kill_9(person: WritableInputHome, killed: str) -> None:
     person.does(PLAIN)
     folder, begun = person.root / "call", person.input / "begun"
     enclosure = person.sandbox.enclose(person.scope)
@@ -176,7 +178,7 @@ def test_no_placeholder_remains_after_kill_9(person: Person, killed: str) -> Non
         os.close(lifeline)
 
 
-def test_leftover_placeholder_is_removed_after_the_next_command(person: Person) -> None:
+def test_leftover_placeholder_is_removed_after_the_next_command(person: WritableInputHome) -> None:
     person.does(f"{PLAIN}; mkdir .git")
     person.tries("true")
     assert not (person.input / ".git").exists()
@@ -201,7 +203,7 @@ async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
     assert reported == [("sandbox.autorun", ["sub/.git"])]
 
 
-def test_background_process_does_not_outlive_the_placeholder(person: Person) -> None:
+def test_background_process_does_not_outlive_the_placeholder(person: WritableInputHome) -> None:
     """It tries all the time, in several processes, so that it would hit any moment in between."""
     person.does(PLAIN)
     spin = "(setsid bash -c 'while :; do mkdir -p .git/x; done' &) 2>/dev/null"

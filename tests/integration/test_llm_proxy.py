@@ -98,7 +98,7 @@ def broker_system(
     built.close()
 
 
-class Worker:
+class ProxyWorker:
     """A worker on the bus, with a door of its own."""
 
     def __init__(self, endpoint: Endpoint, door: ProxyOpened, run: str) -> None:
@@ -153,7 +153,7 @@ async def worker(
     model: str = "anthropic/fake",
     budget_usd: float | None = None,
     **asked: Any,
-) -> AsyncIterator[Worker]:
+) -> AsyncIterator[ProxyWorker]:
     """A worker that has opened a door for `model`, in a run with this budget."""
     async with asyncio.timeout(DEADLINE):
         number = next(COUNT)
@@ -163,7 +163,7 @@ async def worker(
         try:
             opened = await ask_door(endpoint, run_id=run, node_id="n1", model=model, **asked)
             assert isinstance(opened, ProxyOpened), opened
-            made = Worker(endpoint, opened, run)
+            made = ProxyWorker(endpoint, opened, run)
             try:
                 yield made
             finally:
@@ -493,12 +493,12 @@ async def test_request_for_several_answers_is_refused_before_the_service_sees_it
     assert len(server.requests) == before
 
 
-async def ask_once(ada: Worker, **more: Any) -> int:
+async def ask_once(ada: ProxyWorker, **more: Any) -> int:
     """Ask a question through the worker's door; return the status of the answer."""
     return (await ada.post(ANTHROPIC, QUESTION | more)).status_code
 
 
-async def settle(ada: Worker) -> ProxyCostsSettled:
+async def settle(ada: ProxyWorker) -> ProxyCostsSettled:
     """Close the worker's proxy and return the usage metered there."""
     body = (await ada.endpoint.ask(BROKER, SettleProxyCosts(token=ada.door.token))).body
     assert isinstance(body, ProxyCostsSettled)
@@ -538,7 +538,7 @@ async def test_call_abandoned_by_an_agent_is_billed_even_without_streamed_text(
         gate.set()
 
 
-async def heard(ada: Worker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> Any:
+async def heard(ada: ProxyWorker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> Any:
     """Return the worker's next message of this kind."""
     while not isinstance(body := (await ada.endpoint.receive()).body, kind):
         pass

@@ -11,7 +11,7 @@ from agiraph.llm.wire.google import GoogleReader
 from agiraph.llm.wire.sse import SseSplitter
 from tests.fakes.model_server import FakeModelServer, say
 from tests.integration.test_broker import BrokerSystem
-from tests.integration.test_llm_proxy import Worker, broker_system, server, worker
+from tests.integration.test_llm_proxy import ProxyWorker, broker_system, server, worker
 from tests.unit.llm.requests import ask
 
 __all__ = ["broker_system", "server"]
@@ -35,7 +35,7 @@ QUESTION: JsonObject = {
 }
 
 
-async def post(ada: Worker, path: str, body: Any = QUESTION, **head: str) -> httpx2.Response:
+async def post(ada: ProxyWorker, path: str, body: Any = QUESTION, **head: str) -> httpx2.Response:
     head = {"authorization": "", "x-goog-api-key": ada.door.token} | head
     return await ada.post(path, body, **head)
 

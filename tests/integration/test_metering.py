@@ -57,7 +57,7 @@ EVENTS = {
 """After how many events of the stream some thinking, or some of a call, has come."""
 
 
-class Watched:
+class ObservedProvider:
     """A provider of whose answer a test can see how far it has come."""
 
     def __init__(self, inner: Provider) -> None:
@@ -77,13 +77,13 @@ class Watched:
         await self.inner.close()
 
 
-class WatchedServices(ProviderPool):
+class ObservedServices(ProviderPool):
     """Services whose providers are watched."""
 
-    watched: Watched | None = None
+    watched: ObservedProvider | None = None
 
     async def provider(self, name: ModelName) -> Provider:
-        self.watched = Watched(await super().provider(name))
+        self.watched = ObservedProvider(await super().provider(name))
         return self.watched
 
     async def until_streamed(self) -> None:
@@ -103,7 +103,7 @@ class MeteredCalls:
         self.file = folder / "usage.db"
         self.server = server
         prices = {f"{api}/fake": Price(input=1, output=10) for api in APIS}
-        self.services = WatchedServices(config, load_presets(), prices, server.env())
+        self.services = ObservedServices(config, load_presets(), prices, server.env())
         self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
         self.retries: list[AttemptFailure] = []
 

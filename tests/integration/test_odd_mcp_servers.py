@@ -56,7 +56,7 @@ def writes(line: str, method: str = "tools/call") -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Oddity:
+class Fault:
     """The behaviour of a server, and its consequence.
 
     `offers`: the names of the tools that are offered; `left_out`: of those that are not. A call of
@@ -77,110 +77,110 @@ class Oddity:
 
 ODDITIES = (
     # --- results ---
-    Oddity("a tool with an output schema answers with text only",
+    Fault("a tool with an output schema answers with text only",
            {"results": {"tools/list": {"tools": [tool(outputSchema=OUTPUT)]}}}, gives="usual"),
-    Oddity("structured content that does not fit its schema",
+    Fault("structured content that does not fit its schema",
            lists(tool(outputSchema=OUTPUT)) | {"lines": {"tools/call": '{"jsonrpc":"2.0","id":ID,'
             '"result":{"content":[],"structuredContent":{"a":7}}}'}}, gives='{"a": 7}'),
-    Oddity("an output schema that is no schema", lists(tool(outputSchema="text")), gives="usual"),
-    Oddity("a result without content", returns({}), gives=""),
-    Oddity("a result whose content is null", returns({"content": None}), gives=""),
-    Oddity("a result whose content is text", returns({"content": "plain"}), gives="plain"),
-    Oddity("a result whose content is one block", returns({"content": TEXT}), gives="some text"),
-    Oddity("a block that is a string", content("bare"), gives="bare"),
-    Oddity("a block without a type", content({"text": "untyped"}), gives="untyped"),
-    Oddity("a text block whose text is an object", content({"type": "text", "text": {"a": 1}}),
+    Fault("an output schema that is no schema", lists(tool(outputSchema="text")), gives="usual"),
+    Fault("a result without content", returns({}), gives=""),
+    Fault("a result whose content is null", returns({"content": None}), gives=""),
+    Fault("a result whose content is text", returns({"content": "plain"}), gives="plain"),
+    Fault("a result whose content is one block", returns({"content": TEXT}), gives="some text"),
+    Fault("a block that is a string", content("bare"), gives="bare"),
+    Fault("a block without a type", content({"text": "untyped"}), gives="untyped"),
+    Fault("a text block whose text is an object", content({"type": "text", "text": {"a": 1}}),
            gives='{"a": 1}'),
-    Oddity("a block of a kind that is not known", content({"type": "chart", "x": 1}, TEXT),
+    Fault("a block of a kind that is not known", content({"type": "chart", "x": 1}, TEXT),
            gives="[chart content, not shown]\n\nsome text"),
-    Oddity("an image without its data", content({"type": "image"}),
+    Fault("an image without its data", content({"type": "image"}),
            gives="[image content, not shown]"),
-    Oddity("an image without its type", content({"type": "image", "data": "aGVsbG8="}),
+    Fault("an image without its type", content({"type": "image", "data": "aGVsbG8="}),
            gives="[image , 6 bytes, not shown]"),
-    Oddity("a resource without a URI", content({"type": "resource", "resource": {"text": "t"}}),
+    Fault("a resource without a URI", content({"type": "resource", "resource": {"text": "t"}}),
            gives="t"),
-    Oddity("a link without a name", content({"type": "resource_link", "uri": "a://b"}),
+    Fault("a link without a name", content({"type": "resource_link", "uri": "a://b"}),
            gives="[resource a://b: ]"),
-    Oddity("structured content that is a list", returns({"structuredContent": [1, 2]}),
+    Fault("structured content that is a list", returns({"structuredContent": [1, 2]}),
            gives="[1, 2]"),
-    Oddity("structured content alone", content(structuredContent={"answer": 42}),
+    Fault("structured content alone", content(structuredContent={"answer": 42}),
            gives='{"answer": 42}'),
-    Oddity("isError as text", content(TEXT, isError="true"), error="some text"),
-    Oddity("isError null", content(TEXT, isError=None), gives="some text"),
-    Oddity("_meta that is no object", content(TEXT, _meta="x"), gives="some text"),
+    Fault("isError as text", content(TEXT, isError="true"), error="some text"),
+    Fault("isError null", content(TEXT, isError=None), gives="some text"),
+    Fault("_meta that is no object", content(TEXT, _meta="x"), gives="some text"),
     # --- messages ---
-    Oddity("an answer with bytes that are no UTF-8", writes(ANSWER % "Gr\xfc\xdfe"),
+    Fault("an answer with bytes that are no UTF-8", writes(ANSWER % "Gr\xfc\xdfe"),
            gives="Gr\ufffd\ufffde"),
-    Oddity("an answer with halves of surrogate pairs",
+    Fault("an answer with halves of surrogate pairs",
            writes(ANSWER % r"a\ud83d b\ude00 \ud83d\ude00 c\\ud83d d\ud83d"),
            gives="a\ufffd b\ufffd \U0001f600 c\\ud83d d\ufffd"),
-    Oddity("an answer that is no JSON", writes('{"jsonrpc":"2.0","id":ID,"result":{"content":[}}'),
+    Fault("an answer that is no JSON", writes('{"jsonrpc":"2.0","id":ID,"result":{"content":[}}'),
            error="the server's answer was not read: it is no message of the protocol"),
-    Oddity("an answer without its version", writes((ANSWER % "x").replace('"jsonrpc":"2.0",', "")),
+    Fault("an answer without its version", writes((ANSWER % "x").replace('"jsonrpc":"2.0",', "")),
            gives="x"),
-    Oddity("an answer whose result is a number", writes('{"jsonrpc":"2.0","id":ID,"result":5}'),
+    Fault("an answer whose result is a number", writes('{"jsonrpc":"2.0","id":ID,"result":5}'),
            gives=""),
-    Oddity("an answer whose id is text", writes((ANSWER % "x").replace("ID", '"ID"')), gives="x"),
-    Oddity("an answer in a list", writes(f"[{ANSWER % 'x'}]"), gives="x"),
-    Oddity("an answer behind a byte order mark", writes("\xef\xbb\xbf" + ANSWER % "x"), gives="x"),
-    Oddity("an answer with Windows' end of line", writes(ANSWER % "x" + "\r"), gives="x"),
-    Oddity("an error that is text", writes('{"jsonrpc":"2.0","id":ID,"error":"no paper"}'),
+    Fault("an answer whose id is text", writes((ANSWER % "x").replace("ID", '"ID"')), gives="x"),
+    Fault("an answer in a list", writes(f"[{ANSWER % 'x'}]"), gives="x"),
+    Fault("an answer behind a byte order mark", writes("\xef\xbb\xbf" + ANSWER % "x"), gives="x"),
+    Fault("an answer with Windows' end of line", writes(ANSWER % "x" + "\r"), gives="x"),
+    Fault("an error that is text", writes('{"jsonrpc":"2.0","id":ID,"error":"no paper"}'),
            error="no paper"),
-    Oddity("an error without a code", {"errors": {"tools/call": {"message": "no ink"}}},
+    Fault("an error without a code", {"errors": {"tools/call": {"message": "no ink"}}},
            error="no ink"),
-    Oddity("an error whose code is text",
+    Fault("an error whose code is text",
            {"errors": {"tools/call": {"code": "E1", "message": "no ink"}}}, error="no ink"),
-    Oddity("an error without an id", writes('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,'
+    Fault("an error without an id", writes('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,'
            '"message":"parse error"}}'), error="parse error"),
-    Oddity("words before an answer", writes("DEBUG: got a call\n" + ANSWER % "x"), gives="x",
+    Fault("words before an answer", writes("DEBUG: got a call\n" + ANSWER % "x"), gives="x",
            logs="no message of the protocol) DEBUG: got a call"),
-    Oddity("requests and notes before an answer", writes(
+    Fault("requests and notes before an answer", writes(
         '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
         '{"jsonrpc":"2.0","id":99,"method":"sampling/createMessage","params":{}}\n'
         '{"jsonrpc":"2.0","id":98,"method":"ping"}\n' + ANSWER % "x"), gives="x"),
     # --- the start ---
-    Oddity("a banner", {"before": "Starting v1.0\nloading...\n"}, gives="usual",
+    Fault("a banner", {"before": "Starting v1.0\nloading...\n"}, gives="usual",
            logs="no message of the protocol) loading..."),
-    Oddity("a banner that is no UTF-8", {"before": "Gr\xfc\xdfe \xff\xfe\n"}, gives="usual",
+    Fault("a banner that is no UTF-8", {"before": "Gr\xfc\xdfe \xff\xfe\n"}, gives="usual",
            logs="no message of the protocol) Gr\ufffd\ufffde"),
-    Oddity("no name of the server", starts(serverInfo=None), gives="usual"),
-    Oddity("no capabilities", starts(capabilities=None), gives="usual"),
-    Oddity("capabilities that are true", starts(capabilities={"tools": True}), gives="usual"),
-    Oddity("no version of the protocol", starts(protocolVersion=None), gives="usual"),
-    Oddity("instructions that are a list", starts(instructions=["a"]), gives="usual"),
+    Fault("no name of the server", starts(serverInfo=None), gives="usual"),
+    Fault("no capabilities", starts(capabilities=None), gives="usual"),
+    Fault("capabilities that are true", starts(capabilities={"tools": True}), gives="usual"),
+    Fault("no version of the protocol", starts(protocolVersion=None), gives="usual"),
+    Fault("instructions that are a list", starts(instructions=["a"]), gives="usual"),
     # --- tools ---
-    Oddity("a schema that is a string's", lists(tool(schema={"type": "string"}), tool("b")),
+    Fault("a schema that is a string's", lists(tool(schema={"type": "string"}), tool("b")),
            offers=("ask", "b"), gives="usual"),
-    Oddity("a schema that is null", lists(tool(schema=None)), gives="usual"),
-    Oddity("a schema that is missing", lists({"name": "ask"}), gives="usual"),
-    Oddity("a schema with two types", lists(tool(schema={"type": ["object", "null"]})),
+    Fault("a schema that is null", lists(tool(schema=None)), gives="usual"),
+    Fault("a schema that is missing", lists({"name": "ask"}), gives="usual"),
+    Fault("a schema with two types", lists(tool(schema={"type": ["object", "null"]})),
            gives="usual"),
-    Oddity("a tool without a name", lists({"description": "d"}, tool("b")), offers=("b",),
+    Fault("a tool without a name", lists({"description": "d"}, tool("b")), offers=("b",),
            left_out=("tool 1 of its list",), gives="usual"),
-    Oddity("a tool whose name is empty", lists(tool(""), tool("b")), offers=("b",),
+    Fault("a tool whose name is empty", lists(tool(""), tool("b")), offers=("b",),
            left_out=("tool 1 of its list",), gives="usual"),
-    Oddity("a tool that is a string", lists("ask", tool("b")), offers=("b",),
+    Fault("a tool that is a string", lists("ask", tool("b")), offers=("b",),
            left_out=("tool 1 of its list",), gives="usual"),
-    Oddity("two tools with one name", lists(tool(), tool(title="t")), gives="usual",
+    Fault("two tools with one name", lists(tool(), tool(title="t")), gives="usual",
            left_out=("ask",)),
-    Oddity("a description that is a list", lists(tool(description=["a"])), gives="usual"),
-    Oddity("hints that are text", lists(tool(annotations={"readOnlyHint": "yes"})), gives="usual"),
-    Oddity("annotations that are a list", lists(tool(annotations=[])), gives="usual"),
-    Oddity("names that no service accepts", lists(tool("library.search/all")),
+    Fault("a description that is a list", lists(tool(description=["a"])), gives="usual"),
+    Fault("hints that are text", lists(tool(annotations={"readOnlyHint": "yes"})), gives="usual"),
+    Fault("annotations that are a list", lists(tool(annotations=[])), gives="usual"),
+    Fault("names that no service accepts", lists(tool("library.search/all")),
            offers=("library_search_all",), gives="usual"),
-    Oddity("parameters that no service accepts", lists(tool(schema={"properties": {"a b": {}}}))
+    Fault("parameters that no service accepts", lists(tool(schema={"properties": {"a b": {}}}))
            | {"results": {"tools/list": {"tools": [tool(schema={"properties": {"a b": {}}})]},
                           "tools/call": "its arguments"}},
            arguments={"a_b": 1}, gives='{"a b": 1}'),
-    Oddity("no tools", returns({}) | {"results": {"tools/list": {"tools": None}}}, offers=()),
-    Oddity("a cursor that never ends", lists(tool(), nextCursor="same"), gives="usual"),
-    Oddity("a cursor that is empty", lists(tool(), nextCursor=""), gives="usual"),
-    Oddity("a cursor that is a number", lists(tool(), nextCursor=7), gives="usual"),
-    Oddity("more tools than are offered", lists(*(tool(f"t{n:03}") for n in range(MOST_TOOLS + 2))),
+    Fault("no tools", returns({}) | {"results": {"tools/list": {"tools": None}}}, offers=()),
+    Fault("a cursor that never ends", lists(tool(), nextCursor="same"), gives="usual"),
+    Fault("a cursor that is empty", lists(tool(), nextCursor=""), gives="usual"),
+    Fault("a cursor that is a number", lists(tool(), nextCursor=7), gives="usual"),
+    Fault("more tools than are offered", lists(*(tool(f"t{n:03}") for n in range(MOST_TOOLS + 2))),
            offers=tuple(f"t{n:03}" for n in range(MOST_TOOLS)),
            left_out=(f"odd__t{MOST_TOOLS}", f"odd__t{MOST_TOOLS + 1}"),
            gives="usual"),
-    Oddity("a schema of a megabyte",
+    Fault("a schema of a megabyte",
            lists(tool(schema={"properties": {f"p{n}": {"description": "x" * 999} for n in
                                              range(1000)}})),
            description="Its parameters are shown in part", gives="usual"),
@@ -188,7 +188,7 @@ ODDITIES = (
 
 
 @pytest.mark.parametrize("odd", ODDITIES, ids=lambda odd: odd.name)
-async def test_only_the_invalid_parts_of_a_server_are_rejected(odd: Oddity, tmp_path: Path) -> None:
+async def test_only_the_invalid_parts_of_a_server_are_rejected(odd: Fault, tmp_path: Path) -> None:
     home, log, file = Home(tmp_path), SilentLog(), tmp_path / "oddity.json"
     home.system.tools.mkdir(parents=True)
     file.write_text(json.dumps(odd.server))
@@ -228,7 +228,7 @@ async def test_server_that_does_not_start_is_reported_with_its_output(tmp_path: 
     assert secret not in problem
 
 
-async def _call(connection: McpConnection, odd: Oddity) -> None:
+async def _call(connection: McpConnection, odd: Fault) -> None:
     """Call the first tool twice: the server is the same one, and answers alike."""
     session, first = await connection.session(), connection.catalog.tools[0]
     assert odd.description in first.description

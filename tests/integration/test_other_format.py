@@ -6,7 +6,7 @@ import pytest
 
 from agiraph.storage.home import Home
 from agiraph.storage.home_format import FORMAT
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.integration.commands import DEADLINE_SECONDS, SUPERVISOR, Commands
 
 
@@ -19,7 +19,9 @@ def test_home_of_another_format_is_refused_and_left_unchanged(tmp_path: Path, co
     commands = Commands(home.path)
     if command == "supervisor":
         function, *words = SUPERVISOR
-        process = Forked(tuple(words), cwd=Path.cwd(), env=commands.environ, program=function)
+        process = ForkedCommand(
+            tuple(words), cwd=Path.cwd(), env=commands.environ, program=function
+        )
         err, code = process.communicate(timeout=DEADLINE_SECONDS)[1], process.returncode
     else:
         words = ["run", "Survey it", "--model", "script/survey"] if command == "run" else [command]

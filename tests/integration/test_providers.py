@@ -48,7 +48,7 @@ def server() -> Iterator[FakeModelServer]:
         yield running
 
 
-class Asked:
+class ProviderUnderTest:
     """A provider of a format, and the service that it calls."""
 
     def __init__(self, server: FakeModelServer, api: str) -> None:
@@ -71,13 +71,13 @@ class Asked:
 
 
 @pytest.fixture
-async def asked(server: FakeModelServer, api: str) -> AsyncIterator[Asked]:
-    made = Asked(server, api)
+async def asked(server: FakeModelServer, api: str) -> AsyncIterator[ProviderUnderTest]:
+    made = ProviderUnderTest(server, api)
     yield made
     await made.provider.close()
 
 
-async def test_text_is_streamed_in_pieces_and_returned_whole(asked: Asked) -> None:
+async def test_text_is_streamed_in_pieces_and_returned_whole(asked: ProviderUnderTest) -> None:
     heard: list[str] = []
     response = await asked.generate(say("Grüße, ∆ 🙂 and good day"), heard=heard)
     assert response.text == "Grüße, ∆ 🙂 and good day"
@@ -87,7 +87,7 @@ async def test_text_is_streamed_in_pieces_and_returned_whole(asked: Asked) -> No
     assert response.model == f"{asked.api}/fake"
 
 
-async def test_several_calls_of_one_turn_are_read(asked: Asked) -> None:
+async def test_several_calls_of_one_turn_are_read(asked: ProviderUnderTest) -> None:
     reply = calls(call("bash", command="ls -l 'ä'"), call("bash", command="pwd"), text="Looking.")
     response = await asked.generate(reply)
     assert response.text == "Looking."
@@ -96,7 +96,7 @@ async def test_several_calls_of_one_turn_are_read(asked: Asked) -> None:
     assert response.stop_reason == "tool_use"
 
 
-async def test_conversation_with_calls_and_results_is_exchanged(asked: Asked) -> None:
+async def test_conversation_with_calls_and_results_is_exchanged(asked: ProviderUnderTest) -> None:
     script = Script({"ada": [calls(call("bash", command="a"), call("bash", command="b"))]})
     first = await asked.generate(script)
     turns: list[Turn] = [UserTurn(content="Begin."), first.turn()]
@@ -113,19 +113,21 @@ async def test_conversation_with_calls_and_results_is_exchanged(asked: Asked) ->
     assert (await asked.generate(second, *turns)).text == "Done."
 
 
-async def test_the_same_step_asked_again_is_answered_with_the_same_calls(asked: Asked) -> None:
+async def test_the_same_step_asked_again_is_answered_with_the_same_calls(
+    asked: ProviderUnderTest,
+) -> None:
     script = Script({"ada": [call("bash", command="ls")]})
     assert await asked.generate(script) == await asked.generate(script)
 
 
-async def test_cached_tokens_are_counted(asked: Asked) -> None:
+async def test_cached_tokens_are_counted(asked: ProviderUnderTest) -> None:
     usage = Usage(input_tokens=1000, output_tokens=7, cache_read_tokens=900)
     response = await asked.generate(Reply(text="x", usage=usage))
     assert response.usage == usage
 
 
 @pytest.mark.parametrize("api", APIS[:3])
-async def test_malformed_arguments_are_kept_unchanged(asked: Asked) -> None:
+async def test_malformed_arguments_are_kept_unchanged(asked: ProviderUnderTest) -> None:
     reply = Reply(calls=(Call("bash", raw='{"command": "ls'), Call("bash", {"command": "pwd"})))
     response = await asked.generate(reply)
     assert [c.malformed for c in response.tool_calls] == ['{"command": "ls', None]
@@ -133,7 +135,7 @@ async def test_malformed_arguments_are_kept_unchanged(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("api", ["google"])
-async def test_unreadable_call_of_gemini_is_reported_as_malformed(asked: Asked) -> None:
+async def test_unreadable_call_of_gemini_is_reported_as_malformed(asked: ProviderUnderTest) -> None:
     reply = Reply(text="Let me see.", calls=(Call("bash", raw='{"command": "ls'),))
     response = await asked.generate(reply)
     assert response.text == "Let me see."
@@ -142,7 +144,7 @@ async def test_unreadable_call_of_gemini_is_reported_as_malformed(asked: Asked) 
     assert made.malformed == 'Malformed function call: bash({"command": "ls)'
 
 
-async def test_ids_that_a_service_repeats_are_made_new(asked: Asked) -> None:
+async def test_ids_that_a_service_repeats_are_made_new(asked: ProviderUnderTest) -> None:
     reply = Reply(calls=(Call("bash", {"command": "ls"}, id="call_0"),))
     first = await asked.generate(reply)
     assert first.tool_calls[0].id == "call_0"
@@ -151,7 +153,7 @@ async def test_ids_that_a_service_repeats_are_made_new(asked: Asked) -> None:
     assert (await asked.generate(reply, *turns)).tool_calls[0].id != "call_0"
 
 
-async def test_thinking_is_sent_back_with_the_next_request(asked: Asked) -> None:
+async def test_thinking_is_sent_back_with_the_next_request(asked: ProviderUnderTest) -> None:
     first = await asked.generate(Reply(text="x", thinking="hm"))
     assert first.text == "x"
     await asked.generate(say("y"), UserTurn(content="a"), first.turn())
@@ -160,12 +162,12 @@ async def test_thinking_is_sent_back_with_the_next_request(asked: Asked) -> None
     assert PROOF.get(asked.api, "hm") in repr(said)
 
 
-async def test_truncated_answer_is_marked(asked: Asked) -> None:
+async def test_truncated_answer_is_marked(asked: ProviderUnderTest) -> None:
     response = await asked.generate(Reply(text="x", stop_reason="max_tokens"))
     assert response.stop_reason == "max_tokens"
 
 
-async def test_a_cancelled_call_drops_its_connection_at_once(asked: Asked) -> None:
+async def test_a_cancelled_call_drops_its_connection_at_once(asked: ProviderUnderTest) -> None:
     gate = threading.Event()
     asked.server.responder = lambda seen: Reply(text="a long, long story", text_gate=gate)
     heard: asyncio.Queue[str] = asyncio.Queue()
@@ -180,7 +182,7 @@ async def test_a_cancelled_call_drops_its_connection_at_once(asked: Asked) -> No
         gate.set()
 
 
-async def test_many_calls_at_once_do_not_mix(asked: Asked) -> None:
+async def test_many_calls_at_once_do_not_mix(asked: ProviderUnderTest) -> None:
     asked.server.responder = lambda seen: say("answer to " + seen.said)
 
     async def one(number: int) -> str | None:
@@ -191,7 +193,7 @@ async def test_many_calls_at_once_do_not_mix(asked: Asked) -> None:
     assert answers == [f"answer to {n}" for n in range(20)]
 
 
-async def test_interrupted_turn_is_marked_and_is_not_a_step(asked: Asked) -> None:
+async def test_interrupted_turn_is_marked_and_is_not_a_step(asked: ProviderUnderTest) -> None:
     cut = AssistantTurn(text="I was about", interrupted=True)
     seen: list[SeenRequest] = []
 
@@ -209,6 +211,6 @@ async def test_a_service_on_this_machine_is_called_past_any_proxy(
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    asked = Asked(server, api)
+    asked = ProviderUnderTest(server, api)
     assert (await asked.generate(say("direct"))).text == "direct"
     await asked.provider.close()

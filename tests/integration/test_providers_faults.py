@@ -204,7 +204,7 @@ async def test_unexpected_body_is_a_failure_that_quotes_it(
     assert said in str(error)
 
 
-class Agent:
+class ForwardedAgent:
     """The external agent of a forwarded request: keeps the statuses that it gets."""
 
     def __init__(self) -> None:
@@ -229,7 +229,11 @@ FORWARDED = {
 async def test_failure_with_status_200_does_not_reach_an_agent_as_an_answer(
     kind: str, body: bytes, failure_kind: str
 ) -> None:
-    raw, agent, presets = RawAnswer([body], headers={"content-type": kind}), Agent(), load_presets()
+    raw, agent, presets = (
+        RawAnswer([body], headers={"content-type": kind}),
+        ForwardedAgent(),
+        load_presets(),
+    )
     with RawService(lambda seen: raw) as service:
         environ = raw_variables(service, "openai")
         provider = connect("openai", presets, environ, timeout_seconds=20)

@@ -32,7 +32,7 @@ DEADLINE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledWheel:
     """A clean environment with the wheel in it, and a folder of decoys to run it from."""
 
     wheel: Path
@@ -74,9 +74,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def installed(
     built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Installed]:
+) -> Iterator[InstalledWheel]:
     folder = tmp_path_factory.mktemp("clean")
-    clean_env = Installed(built[1], folder / "env", folder / "decoys", folder / "home")
+    clean_env = InstalledWheel(built[1], folder / "env", folder / "decoys", folder / "home")
     _do("-m", "venv", "--without-pip", str(clean_env.environment))
     pip = ["-m", "pip", "--python", str(clean_env.environment / "bin" / "python")]
     options = ["--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"]
@@ -90,7 +90,7 @@ def installed(
     await_nothing_left(clean_env.home)
 
 
-def test_only_agiraph_is_installed_in_site_packages(installed: Installed) -> None:
+def test_only_agiraph_is_installed_in_site_packages(installed: InstalledWheel) -> None:
     names = {path.name for path in installed.site.iterdir()} - {"declared.pth", "__pycache__"}
     assert {name.split("-")[0] for name in names} == {"agiraph"}
     code = f"import importlib.util as u; print([n for n in {FOLDERS!r} if u.find_spec(n)])"
@@ -121,14 +121,14 @@ def test_sdist_contains_the_files_for_packaging(built: tuple[Path, Path]) -> Non
     assert "frontend/dist/index.html" in names
 
 
-def test_wheel_metadata_describes_the_package(installed: Installed) -> None:
+def test_wheel_metadata_describes_the_package(installed: InstalledWheel) -> None:
     told = _metadata(installed.wheel)
     assert told["Name"] == "agiraph"
     assert told["Requires-Python"] == ">=3.11"
     assert str(told.get_payload()).strip() == (ROOT / "README.md").read_text().strip()
 
 
-def test_declared_dependencies_suffice_and_agree(installed: Installed) -> None:
+def test_declared_dependencies_suffice_and_agree(installed: InstalledWheel) -> None:
     found = subprocess.run(
         [sys.executable, "-m", "pip", "--python", installed.environment / "bin/python", "check"],
         capture_output=True,
@@ -156,20 +156,22 @@ def test_declared_dependencies_suffice_and_agree(installed: Installed) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_commands_work_among_decoy_packages(installed: Installed) -> None:
+def test_commands_work_among_decoy_packages(installed: InstalledWheel) -> None:
     for program, *args in (("agiraph", "--help"), ("agiraph-supervisor", "--help")):
         done = installed.run(program, *args)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("Usage: ")
 
 
-def test_doctor_succeeds_among_decoy_packages(installed: Installed) -> None:
+def test_doctor_succeeds_among_decoy_packages(installed: InstalledWheel) -> None:
     told = json.loads(installed.run("agiraph", "doctor", "--json").stdout)
     assert told["home"] == str(installed.home)
     assert {check["name"] for check in told["checks"] if check["status"] == "fail"} == set()
 
 
-def test_team_surveys_a_folder_among_decoy_packages(installed: Installed, tmp_path: Path) -> None:
+def test_team_surveys_a_folder_among_decoy_packages(
+    installed: InstalledWheel, tmp_path: Path
+) -> None:
     (tmp_path / "prices.csv").write_text("item,price\nbolt,2\nnut,1\nwasher,3\n")
     (tmp_path / "notes.md").write_text("# Orders\nSee prices.csv.\n")
     survey = ("run", "Survey", "--input", str(tmp_path), "--model", "script/survey", "--json")

@@ -30,7 +30,7 @@ def numbers(reader: SegmentReader, after: int = 0, limit: int = 10**6) -> list[i
     return found
 
 
-class Log(RuleBasedStateMachine):
+class SegmentedLogMachine(RuleBasedStateMachine):
     """A writer that dies at any point, a reader that follows, and readers that start again."""
 
     @initialize()
@@ -120,5 +120,7 @@ class Log(RuleBasedStateMachine):
         return list(range(self.kept, self.last + 1))
 
 
-Log.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestLog = Log.TestCase
+SegmentedLogMachine.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=30, deadline=None
+)
+TestSegmentedLog = SegmentedLogMachine.TestCase

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
-from tests.fakes.forked import FRONT_DOOR, Forked
+from tests.fakes.forked import FRONT_DOOR, ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Responder, Script, SeenRequest
 from tests.integration.waiting import until
@@ -52,10 +52,10 @@ class LiveHome(ScenarioHome):
         self.supervisor = self.start_supervisor()
         self.open_homes.append(self)
 
-    def start_supervisor(self) -> Forked:
+    def start_supervisor(self) -> ForkedCommand:
         """Start `agiraph-supervisor` on this home; return when it is ready."""
         function, *words = self.program
-        process = Forked(
+        process = ForkedCommand(
             (*words, "--until-eof"),
             cwd=self.home,
             env={**self.environ, "PYTHONPATH": str(ROOT)},
@@ -169,7 +169,7 @@ class LiveHome(ScenarioHome):
         self, *args: str, stdin: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
         """Run `agiraph ARGS...` as a process to its end, with these variables over its own."""
-        process = Forked(
+        process = ForkedCommand(
             args,
             cwd=self.home,
             env={**self.environ, "PYTHONPATH": str(ROOT), **environ},

@@ -13,7 +13,7 @@ import click
 
 from agiraph.core.event_types import EVENT_TYPES
 from cli.exits import DONE, FAILED, NO_SUPERVISOR, WRONG_USAGE
-from tests.fakes.session import Shown
+from tests.fakes.terminal_session import CommandOutput
 
 Needs = Literal["nothing", "home", "supervisor"]
 END: Final = "\x04"
@@ -22,7 +22,7 @@ END: Final = "\x04"
 NAMED = re.compile(r"{(?!me})\w+}")
 
 
-class Play(NamedTuple):
+class CommandScenario(NamedTuple):
     """A line, the process or home it needs, and its exit codes: several if people compete.
 
     A play without exit codes is not typed: it would end the supervisor, or start another.
@@ -52,46 +52,46 @@ class Play(NamedTuple):
         return (WRONG_USAGE,) if self.needs == "home" else (*codes, WRONG_USAGE)
 
 
-def reads(*lines: str, is_verbatim: bool = False) -> Iterator[Play]:
+def reads(*lines: str, is_verbatim: bool = False) -> Iterator[CommandScenario]:
     """Yield plays of commands that only read."""
     for line in lines:
-        yield Play(line, "home", is_verbatim=is_verbatim or "--json" in line)
+        yield CommandScenario(line, "home", is_verbatim=is_verbatim or "--json" in line)
 
 
-def acts(*lines: str, codes: tuple[int, ...] = (DONE,), **more: Any) -> Iterator[Play]:
+def acts(*lines: str, codes: tuple[int, ...] = (DONE,), **more: Any) -> Iterator[CommandScenario]:
     """Yield plays of commands that need a supervisor."""
     for line in lines:
-        yield Play(line, "supervisor", codes, **more)
+        yield CommandScenario(line, "supervisor", codes, **more)
 
 
-def wrong(*lines: str) -> Iterator[Play]:
+def wrong(*lines: str) -> Iterator[CommandScenario]:
     """Yield plays of lines that are refused before any search."""
     for line in lines:
-        yield Play(line, codes=(WRONG_USAGE,))
+        yield CommandScenario(line, codes=(WRONG_USAGE,))
 
 
-PLAYS: Final[tuple[Play, ...]] = (
+PLAYS: Final[tuple[CommandScenario, ...]] = (
     *wrong("agiraph", "agiraph rnu Survey", "agiraph run", "agiraph run hello --budget nonsense"),
     *wrong("agiraph chaos --hammer nobody", "agiraph local install everything"),
     *wrong("agiraph completion csh", "agiraph prune"),
-    Play("agiraph --version"),
-    Play("agiraph help triggers add", is_verbatim=True),
-    Play("agiraph completion bash", is_verbatim=True),
-    Play("agiraph models"),
-    Play("agiraph outside"),
-    Play("agiraph doctor"),
-    Play("agiraph config show", is_verbatim=True),
-    Play("agiraph config schema", is_verbatim=True),
-    Play("agiraph approvals --rules"),
-    Play("agiraph plan check tests/scenarios/plan.yaml"),
-    Play("agiraph plan show tests/scenarios/plan.yaml"),
-    Play("agiraph plan graph tests/scenarios/plan.yaml", is_verbatim=True),
-    Play("agiraph plan schema", is_verbatim=True),
+    CommandScenario("agiraph --version"),
+    CommandScenario("agiraph help triggers add", is_verbatim=True),
+    CommandScenario("agiraph completion bash", is_verbatim=True),
+    CommandScenario("agiraph models"),
+    CommandScenario("agiraph outside"),
+    CommandScenario("agiraph doctor"),
+    CommandScenario("agiraph config show", is_verbatim=True),
+    CommandScenario("agiraph config schema", is_verbatim=True),
+    CommandScenario("agiraph approvals --rules"),
+    CommandScenario("agiraph plan check tests/scenarios/plan.yaml"),
+    CommandScenario("agiraph plan show tests/scenarios/plan.yaml"),
+    CommandScenario("agiraph plan graph tests/scenarios/plan.yaml", is_verbatim=True),
+    CommandScenario("agiraph plan schema", is_verbatim=True),
     *reads("agiraph plan export {done}", is_verbatim=True),
     *wrong("agiraph plan", "agiraph plan check README.md", "agiraph plan show nothing.yaml"),
     *wrong("agiraph local try hello --model local/none"),
-    Play("agiraph mcp serve", typing=END),
-    Play("agiraph init", codes=(DONE, FAILED), typing="n\n", asked="]: "),
+    CommandScenario("agiraph mcp serve", typing=END),
+    CommandScenario("agiraph init", codes=(DONE, FAILED), typing="n\n", asked="]: "),
     *reads("agiraph agents", "agiraph agents --search old --status completed", "agiraph ps"),
     *reads("agiraph ps {done}", "agiraph show {done} --runs"),
     *reads("agiraph show {done}", "agiraph messages {done}", is_verbatim=True),
@@ -126,17 +126,22 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph host drain north", "agiraph host label north gpu", codes=(WRONG_USAGE,)),
     *acts("agiraph host remove north --yes", "agiraph move nobody north", codes=(WRONG_USAGE,)),
     *wrong("agiraph host join nonsense", "agiraph remotes forget nobody"),
-    Play("agiraph host run", codes=(FAILED,)),
-    Play("agiraph host leave", codes=(FAILED,)),
-    Play("agiraph host unit", codes=(FAILED,)),
-    Play("agiraph remotes"),
+    CommandScenario("agiraph host run", codes=(FAILED,)),
+    CommandScenario("agiraph host leave", codes=(FAILED,)),
+    CommandScenario("agiraph host unit", codes=(FAILED,)),
+    CommandScenario("agiraph remotes"),
     *wrong("agiraph show nobody"),
     *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
     *reads("agiraph team agents", "agiraph team config"),
-    *(Play(f"agiraph team {word}", "home", (DONE, FAILED)) for word in ("health", "validate")),
-    Play("agiraph team turns {done}", "home", codes=(WRONG_USAGE,)),
+    *(
+        CommandScenario(f"agiraph team {word}", "home", (DONE, FAILED))
+        for word in ("health", "validate")
+    ),
+    CommandScenario("agiraph team turns {done}", "home", codes=(WRONG_USAGE,)),
     *acts("agiraph team run 'Do it' --model nowhere/x", codes=(WRONG_USAGE,), without=()),
-    Play("agiraph agentic-shell", "supervisor", typing="/exit\n", asked="team>", without=()),
+    CommandScenario(
+        "agiraph agentic-shell", "supervisor", typing="/exit\n", asked="team>", without=()
+    ),
     *acts("agiraph audit", "agiraph audit --refused --limit 5"),
     *acts("agiraph top --once"),
     *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
@@ -169,7 +174,7 @@ PLAYS: Final[tuple[Play, ...]] = (
 NOT_A_WORD = re.compile(r"'[^']*'|{\w+}|(?<= )-\S+")
 
 
-def path_of(play: Play) -> tuple[str, ...]:
+def path_of(play: CommandScenario) -> tuple[str, ...]:
     """Return the words of a play that may name its command."""
     return tuple(NOT_A_WORD.sub(" ", play.line).split()[1:])
 
@@ -207,7 +212,7 @@ RAW_EVENT: Final = {"a raw event": rf"(?<![\w./-])(?:{EVENT})(?![\w./-])"}
 CUT_NAME = re.compile(r"\S*…")
 
 
-def faults_of(play: Play, shown: Shown) -> list[str]:
+def faults_of(play: CommandScenario, shown: CommandOutput) -> list[str]:
     """Return the faults in the output of a play on its terminal."""
     if play.is_verbatim:
         return list(_leaks(TRACEBACK, shown))
@@ -223,6 +228,6 @@ def _is_path(line: str, columns: int) -> bool:
     return max(map(len, line.split())) > columns // 2
 
 
-def _leaks(leaks: Mapping[str, str], shown: Shown) -> Iterator[str]:
+def _leaks(leaks: Mapping[str, str], shown: CommandOutput) -> Iterator[str]:
     for what, pattern in leaks.items():
         yield from (f"{what}: {line}" for line in shown.lines if re.search(pattern, line))

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import FakeModelServer, Responder
 from tests.integration.waiting import is_gone, until
 
@@ -90,9 +90,9 @@ class ScenarioHome:
             process.kill()
         assert not leftovers, f"left behind: {leftovers}"
 
-    def start(self, *args: str) -> Forked:
+    def start(self, *args: str) -> ForkedCommand:
         """Start `agiraph ARGS...` as a process."""
-        return Forked(args, cwd=self.home, env={**self.environ, "PYTHONPATH": str(ROOT)})
+        return ForkedCommand(args, cwd=self.home, env={**self.environ, "PYTHONPATH": str(ROOT)})
 
     def run(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
         """Run a goal to its end; `meanwhile` is called while it runs."""

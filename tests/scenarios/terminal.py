@@ -56,11 +56,11 @@ class Terminal:
         command = left if is_program else IDLE
         x, y = map(str, size)
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", x, "-y", y, "sh", "-c", command)
-        self._seat: Seat | None = None
+        self._seat: ForwardedTerminal | None = None
         if not is_program:
             pane = self._tmux("display-message", "-p", "#{pane_tty}").strip()
             kind = self._tmux("show-options", "-gv", "default-terminal").strip()
-            self._seat = Seat(Path(pane), args, {**self._environ, "TERM": kind}, size)
+            self._seat = ForwardedTerminal(Path(pane), args, {**self._environ, "TERM": kind}, size)
 
     def keys(self, *keys: str) -> None:
         """Press keys, by tmux's names for them (`Enter`, `C-q`, `1`)."""
@@ -120,7 +120,7 @@ class Terminal:
         return done.stdout
 
 
-class Seat:
+class ForwardedTerminal:
     """`agiraph ARGS` at its own terminal, whose bytes are copied to another terminal and back."""
 
     def __init__(

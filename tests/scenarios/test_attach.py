@@ -8,7 +8,7 @@ import pytest
 
 from agiraph.core.turns import Usage
 from cli.exits import CLOSED_PIPE
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import Reply, say
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WORK, held, one_worker, publish
@@ -30,7 +30,7 @@ def at_work(live_home: LiveHome, name: str, gate: Event) -> str:
     return agent
 
 
-def read_until(process: Forked, text: str) -> str:
+def read_until(process: ForkedCommand, text: str) -> str:
     """Read a command's stderr, up to the line with this text."""
     assert process.stderr is not None
     read = ""

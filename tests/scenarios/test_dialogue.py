@@ -118,7 +118,7 @@ def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Resp
     return step
 
 
-class Person:
+class DialogueUser:
     """The person of the dialogue, over the HTTP API."""
 
     def __init__(self, live_home: LiveHome, agent: str) -> None:
@@ -186,7 +186,7 @@ def test_dialogue_of_section_8_8_is_reproduced(live_home: LiveHome, storm: bool)
             live_home.kill(title)
 
     home = live_home.begin(name, goal=GOAL)
-    person = Person(live_home, home.name)
+    person = DialogueUser(live_home, home.name)
 
     person.hears("coordinator", ON_IT)
     live_home.await_call(home, "wait")
@@ -224,9 +224,9 @@ def test_dialogue_of_section_8_8_is_reproduced(live_home: LiveHome, storm: bool)
     assert journal.read_text().count('"stage.reconvened"') == 1
 
 
-def _last(person: Person) -> ConversationMessageView:
+def _last(person: DialogueUser) -> ConversationMessageView:
     return [m for m in person.thread() if m.sender == "human"][-1]
 
 
-def _nodes(person: Person) -> list[str]:
+def _nodes(person: DialogueUser) -> list[str]:
     return [node.name for node in person.ask(lambda api: api.board(person.agent)).nodes]

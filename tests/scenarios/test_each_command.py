@@ -21,9 +21,16 @@ import pytest
 from cli.main import agiraph
 from tests.fakes.many_agents import multiplied
 from tests.fakes.model_server import Reply, SeenRequest, say
-from tests.fakes.session import SMALL, WIDE, Session, Size
+from tests.fakes.terminal_session import SMALL, WIDE, Size, TerminalSession
 from tests.scenarios.live_home import LiveHome, running_home
-from tests.scenarios.plays import PLAYS, Play, commands_in, does_something, faults_of, path_of
+from tests.scenarios.plays import (
+    PLAYS,
+    CommandScenario,
+    commands_in,
+    does_something,
+    faults_of,
+    path_of,
+)
 from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
 from tests.scenarios.terminal import Terminal, needs_tmux
@@ -33,7 +40,7 @@ BARRIER_SECONDS = 90
 PEOPLE: Mapping[str, Size] = {"ann": SMALL, "bob": WIDE}
 SETTINGS = {"run": {"park_after_seconds": 0.2}}
 NAMES = {"done": "done", "node": "ada-facts", "asks": "asks", "question": "q-3fa9c1d0"}
-Codes = Callable[[Play], tuple[int, ...]]
+Codes = Callable[[CommandScenario], tuple[int, ...]]
 
 
 def responder(seen: SeenRequest) -> Reply:
@@ -50,7 +57,7 @@ def responder(seen: SeenRequest) -> Reply:
 
 
 @dataclass(frozen=True)
-class Full:
+class CrowdedHome:
     """A home of hundreds of agents, and the values of the names in plays."""
 
     home: Path
@@ -58,7 +65,7 @@ class Full:
 
 
 @pytest.fixture(scope="module")
-def full() -> Iterator[Full]:
+def full() -> Iterator[CrowdedHome]:
     """Yield a home of hundreds of agents without running processes; one waits for an answer."""
     with tempfile.TemporaryDirectory(prefix="full") as folder:
         home = Path(folder).resolve()
@@ -68,11 +75,11 @@ def full() -> Iterator[Full]:
             asks = live_home.begin("asks", goal="Ask me")
             question = live_home.await_question(asks.name)["id"]
         multiplied(home, done.agent.name, AGENTS)
-        yield Full(home, {**NAMES, "question": question})
+        yield CrowdedHome(home, {**NAMES, "question": question})
 
 
 @pytest.fixture(scope="module")
-def running(full: Full) -> Iterator[LiveHome]:
+def running(full: CrowdedHome) -> Iterator[LiveHome]:
     """Yield the same home with its supervisor, which runs from then on."""
     with running_home(full.home) as live_home:
         live_home.plays(responder)
@@ -80,24 +87,24 @@ def running(full: Full) -> Iterator[LiveHome]:
 
 
 @pytest.fixture(scope="module")
-def seats() -> Iterator[Mapping[str, Session]]:
+def seats() -> Iterator[Mapping[str, TerminalSession]]:
     """Yield the terminals of the people, which last for the module, with no key."""
     bare = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "PAGER": "cat"}
     with ExitStack() as stack:
         yield {
-            person: stack.enter_context(closing(Session(ROOT, bare, size)))
+            person: stack.enter_context(closing(TerminalSession(ROOT, bare, size)))
             for person, size in PEOPLE.items()
         }
 
 
 @pytest.fixture
-def ann(seats: Mapping[str, Session]) -> Mapping[str, Session]:
+def ann(seats: Mapping[str, TerminalSession]) -> Mapping[str, TerminalSession]:
     """Return the small terminal only."""
     return {"ann": seats["ann"]}
 
 
 def at_once(
-    seats: Mapping[str, Session],
+    seats: Mapping[str, TerminalSession],
     environ: Mapping[str, str],
     names: Mapping[str, str],
     codes: Codes,
@@ -121,7 +128,9 @@ def at_once(
     assert not found, "\n".join(found)
 
 
-def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes) -> list[str]:
+def faults(
+    session: TerminalSession, play: CommandScenario, names: Mapping[str, str], codes: Codes
+) -> list[str]:
     """Type one play; return the faults in its output."""
     line = play.line.format_map(names)
     shown = session.do(line, play.typing, play.asked)
@@ -143,19 +152,23 @@ def test_each_command_has_a_scenario() -> None:
     assert not without, f"a line for each in tests/scenarios/plays.py: {without}"
 
 
-def test_each_command_works_in_a_fresh_home(ann: Mapping[str, Session], tmp_path: Path) -> None:
-    at_once(ann, of(tmp_path), NAMES, Play.codes_in_fresh_home)
+def test_each_command_works_in_a_fresh_home(
+    ann: Mapping[str, TerminalSession], tmp_path: Path
+) -> None:
+    at_once(ann, of(tmp_path), NAMES, CommandScenario.codes_in_fresh_home)
 
 
-def test_each_command_works_without_a_supervisor(ann: Mapping[str, Session], full: Full) -> None:
-    def codes(play: Play) -> tuple[int, ...]:
+def test_each_command_works_without_a_supervisor(
+    ann: Mapping[str, TerminalSession], full: CrowdedHome
+) -> None:
+    def codes(play: CommandScenario) -> tuple[int, ...]:
         return () if play.needs == "nothing" else play.codes_without_supervisor()
 
     at_once(ann, of(full.home), full.names, codes)
 
 
 def test_each_command_works_for_two_people_among_hundreds_of_agents(
-    seats: Mapping[str, Session], full: Full, running: LiveHome
+    seats: Mapping[str, TerminalSession], full: CrowdedHome, running: LiveHome
 ) -> None:
     environ = {**running.server.env("openai"), **of(full.home)}
     at_once(seats, environ, full.names, lambda play: play.codes)

@@ -21,8 +21,8 @@ from agiraph.core.models import ENDED_AGENT
 from tests.fakes.mortal import DEATH, WRITES, order_death
 from tests.integration.waiting import until
 from tests.scenarios.conftest import NO_NOTES
+from tests.scenarios.killed_runs import RULES, RUNS, KilledRun
 from tests.scenarios.live_home import LiveHome, running_home, whole_lines
-from tests.scenarios.mortal_runs import RULES, RUNS, MortalRun
 
 WITHIN_SECONDS: Final = 90.0
 SEED: Final = 20
@@ -41,21 +41,21 @@ NOT_COMPARED: Final = (
 
 
 @dataclass(frozen=True)
-class Death:
+class KillAfterWrite:
     """The write after which its process dies: the `after`-th to files of the kind `file`."""
 
     file: str
     after: int
 
 
-class DyingProcessHome(LiveHome):
+class KilledProcessHome(LiveHome):
     """A running home whose processes die where a test says so; its supervisor is started again."""
 
     program = ("tests.fakes.mortal:supervise",)
     was_late = False
     """Whether the last run ended before the write after which a process was to die."""
 
-    def play(self, run: str, name: str, death: Death | None) -> Path:
+    def play(self, run: str, name: str, death: KillAfterWrite | None) -> Path:
         """Play a run of RUNS as an agent of this name to its end; return the agent's folder."""
         folder = self.home.parent / f"of-{name}"
         folder.mkdir()
@@ -93,7 +93,7 @@ class DyingProcessHome(LiveHome):
         lines = (self.home / WRITES).read_text().splitlines(keepends=True)
         return "".join(line for line in lines if line.startswith("agents/"))
 
-    def has_ended(self, agent: Path, played: MortalRun) -> bool:
+    def has_ended(self, agent: Path, played: KilledRun) -> bool:
         """Start the supervisor again, answer a question; return whether the run is over."""
         self.revive()
         asked = self.command("questions", agent.name, "--json")
@@ -108,7 +108,7 @@ class DyingProcessHome(LiveHome):
 
 
 @pytest.fixture(scope="module")
-def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DyingProcessHome]:
+def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KilledProcessHome]:
     home = tmp_path_factory.mktemp("mortal") / "home"
     home.mkdir()
     (home / "approvals.yaml").write_text(RULES)
@@ -117,16 +117,20 @@ def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DyingProcess
         "worktrees": {"workers": "all"},
         **NO_NOTES,
     }
-    with running_home(home, DyingProcessHome, settings) as standing:
-        assert isinstance(standing, DyingProcessHome)
+    with running_home(home, KilledProcessHome, settings) as standing:
+        assert isinstance(standing, KilledProcessHome)
         yield standing
 
 
-def undisturbed(live_home: DyingProcessHome, run: str) -> tuple[dict[str, Any], list[Death]]:
+def undisturbed(
+    live_home: KilledProcessHome, run: str
+) -> tuple[dict[str, Any], list[KillAfterWrite]]:
     """Return the outcome of an undisturbed run, and each write of it."""
     outcome = outcome_of(live_home.play(run, f"{run}-undisturbed", None))
     writes = Counter((live_home.home / WRITES).read_text().splitlines())
-    deaths = [Death(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)]
+    deaths = [
+        KillAfterWrite(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)
+    ]
     return outcome, deaths
 
 
@@ -185,7 +189,7 @@ def tools_of(folder: Path) -> Counter[str]:
     return Counter(r["name"] for r in ended if r["content"] != UNKNOWN_OUTCOME)
 
 
-def sampled(deaths: list[Death]) -> list[Death]:
+def sampled(deaths: list[KillAfterWrite]) -> list[KillAfterWrite]:
     """Return one death for each kind of file, by the seed."""
     drawn = random.Random(SEED)
     files = sorted({death.file for death in deaths})
@@ -193,7 +197,7 @@ def sampled(deaths: list[Death]) -> list[Death]:
 
 
 def assert_survives(
-    live_home: DyingProcessHome, run: str, usual: dict[str, Any], deaths: list[Death]
+    live_home: KilledProcessHome, run: str, usual: dict[str, Any], deaths: list[KillAfterWrite]
 ) -> None:
     """Play a run once for each death, and compare the outcomes."""
     different, late = [], 0
@@ -216,7 +220,7 @@ def shown(found: Any, usual: Any) -> str:
     return f"{found}, usually {usual}"
 
 
-def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: DyingProcessHome) -> None:
+def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: KilledProcessHome) -> None:
     outcome, deaths = undisturbed(live_home, "team")
     assert outcome["status"] == "completed", outcome
     assert_survives(live_home, "team", outcome, sampled(deaths))
@@ -224,7 +228,7 @@ def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: DyingProce
 
 @pytest.mark.machines
 @pytest.mark.parametrize("run", RUNS)
-def test_kill_after_every_write_changes_no_outcome(live_home: DyingProcessHome, run: str) -> None:
+def test_kill_after_every_write_changes_no_outcome(live_home: KilledProcessHome, run: str) -> None:
     outcome, deaths = undisturbed(live_home, run)
     assert outcome["status"] in ("completed", "idle"), outcome
     assert_survives(live_home, run, outcome, deaths)

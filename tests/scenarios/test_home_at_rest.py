@@ -74,7 +74,7 @@ Ending = tuple[int | None, str]
 
 
 @dataclass
-class Rest:
+class HomeAtRest:
     """A home at rest, and the output of the reading commands while its supervisor ran."""
 
     home: Path
@@ -116,14 +116,14 @@ class Rest:
 
 
 @pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
+def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAtRest]:
     home = tmp_path_factory.mktemp("rest")
     with running_home(home, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
         _fill(live_home)
         seen = {args: live_home.json(*args) for args in READING}
         events = live_home.json("events", "known")
         environ = dict(live_home.environ)
-    yield Rest(home, environ, seen, events)
+    yield HomeAtRest(home, environ, seen, events)
     assert processes_of(home) == []
 
 
@@ -173,7 +173,7 @@ def lasting(found: Any) -> Any:
 
 @pytest.mark.parametrize("args", READING, ids=" ".join)
 def test_home_without_a_supervisor_shows_the_same_records(
-    rest: Rest, args: tuple[str, ...]
+    rest: HomeAtRest, args: tuple[str, ...]
 ) -> None:
     before = contents(rest.home)
     assert lasting(rest.json(*args)) == lasting(rest.seen[args])
@@ -197,7 +197,7 @@ def test_home_without_a_supervisor_shows_the_same_records(
     ids=str,
 )
 def test_the_beginning_of_a_name_is_enough(
-    rest: Rest, short: tuple[str, ...], whole: tuple[str, ...]
+    rest: HomeAtRest, short: tuple[str, ...], whole: tuple[str, ...]
 ) -> None:
     found = rest.json(*short)
     assert found
@@ -210,7 +210,7 @@ def test_the_beginning_of_a_name_is_enough(
     ids=" ".join,
 )
 def test_ambiguous_prefix_is_wrong_usage_with_the_matches(
-    rest: Rest, args: tuple[str, ...]
+    rest: HomeAtRest, args: tuple[str, ...]
 ) -> None:
     done = rest.run(*args)
     assert (done.returncode, done.stdout) == (2, "")
@@ -220,20 +220,20 @@ def test_ambiguous_prefix_is_wrong_usage_with_the_matches(
     assert len(line) < 160
 
 
-def test_a_mistyped_name_is_answered_with_the_nearest(rest: Rest) -> None:
+def test_a_mistyped_name_is_answered_with_the_nearest(rest: HomeAtRest) -> None:
     done = rest.run("show", "konwn")
     assert done.returncode == 2
     assert "unknown agent 'konwn', did you mean 'known'?" in done.stderr
     assert "did you mean 'ada-facts'" in rest.run("board", "known", "ada-fats").stderr
 
 
-def test_events_and_logs_are_shown_without_a_supervisor(rest: Rest) -> None:
+def test_events_and_logs_are_shown_without_a_supervisor(rest: HomeAtRest) -> None:
     found = rest.json("events", "known")
     assert found[: len(rest.events)] == rest.events
     assert "ready" in rest.run("logs", "broker").stdout
 
 
-def test_each_command_ends_silently_when_its_reader_is_closed(rest: Rest) -> None:
+def test_each_command_ends_silently_when_its_reader_is_closed(rest: HomeAtRest) -> None:
     as_json = [*READING, ("events", "known"), ("logs",), ("knowledge", "stats"), ("config", "show")]
     as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
     as_text.remove(("usage", "known", "--by", "node", "--budgets"))
@@ -242,19 +242,19 @@ def test_each_command_ends_silently_when_its_reader_is_closed(rest: Rest) -> Non
     assert {line: end for line, end in ends.items() if end != (CLOSED_PIPE, "")} == {}
 
 
-def test_error_without_a_reader_keeps_its_exit_code(rest: Rest) -> None:
+def test_error_without_a_reader_keeps_its_exit_code(rest: HomeAtRest) -> None:
     ends = rest.run_unread(("show", "nobody"), ("nonsense",), is_stderr_unread=True)
     assert [*ends] == [(2, ""), (2, "")]
 
 
-def test_outcome_of_a_run_is_shown_without_a_supervisor(rest: Rest) -> None:
+def test_outcome_of_a_run_is_shown_without_a_supervisor(rest: HomeAtRest) -> None:
     waited = rest.run("wait", "known")
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
     attached = rest.run("attach", "known")
     assert (attached.returncode, attached.stdout.startswith("Done: ")) == (0, True)
 
 
-def test_ps_lists_former_entities_and_reports_that_none_runs(rest: Rest) -> None:
+def test_ps_lists_former_entities_and_reports_that_none_runs(rest: HomeAtRest) -> None:
     done = rest.run("ps", "--json")
     assert (done.returncode, START in done.stderr) == (0, True)
     rows = {row["address"]: row for row in json.loads(done.stdout)}
@@ -289,7 +289,7 @@ def test_ps_lists_former_entities_and_reports_that_none_runs(rest: Rest) -> None
     ids=" ".join,
 )
 def test_command_that_needs_a_supervisor_names_how_to_start_one(
-    rest: Rest, args: tuple[str, ...]
+    rest: HomeAtRest, args: tuple[str, ...]
 ) -> None:
     before = contents(rest.home)
     done = rest.run(*args)
@@ -299,7 +299,7 @@ def test_command_that_needs_a_supervisor_names_how_to_start_one(
     assert contents(rest.home) == before
 
 
-def test_writing_command_starts_a_temporary_supervisor(rest: Rest, tmp_path: Path) -> None:
+def test_writing_command_starts_a_temporary_supervisor(rest: HomeAtRest, tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
     (project / "shop.py").write_text("def sell() -> None: ...\n")
@@ -313,7 +313,9 @@ def test_writing_command_starts_a_temporary_supervisor(rest: Rest, tmp_path: Pat
     assert "Short" in rest.run("knowledge", "search", "page", home=home).stdout
 
 
-def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_path: Path) -> None:
+def test_the_servers_of_tools_are_asked_without_a_supervisor(
+    rest: HomeAtRest, tmp_path: Path
+) -> None:
     server = {"command": sys.executable, "args": ["-m", "tests.fakes.mcp_server", str(tmp_path)]}
     settings = {"mcp": {"servers": {"fake": {**server, "cwd": str(ROOT)}}}}
     (tmp_path / "agiraph.yaml").write_text(json.dumps(settings))
@@ -323,7 +325,9 @@ def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_pat
     assert processes_of(tmp_path) == []
 
 
-def test_home_with_all_processes_killed_shows_the_same_records(rest: Rest, tmp_path: Path) -> None:
+def test_home_with_all_processes_killed_shows_the_same_records(
+    rest: HomeAtRest, tmp_path: Path
+) -> None:
     """The database's last writes are then beside it, in a log that no process has merged."""
     with running_home(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
         _fill(live_home)
@@ -350,7 +354,7 @@ def test_home_with_all_processes_killed_shows_the_same_records(rest: Rest, tmp_p
         live_home.supervisor = live_home.start_supervisor()
 
 
-def test_missing_home_is_not_created(rest: Rest, tmp_path: Path) -> None:
+def test_missing_home_is_not_created(rest: HomeAtRest, tmp_path: Path) -> None:
     home = tmp_path / "none"
     done = rest.run("agents", home=home)
     assert (done.returncode, done.stdout) == (0, "")
@@ -362,7 +366,7 @@ def test_missing_home_is_not_created(rest: Rest, tmp_path: Path) -> None:
     assert not home.exists()
 
 
-def test_damaged_agent_is_omitted_and_reported(rest: Rest, tmp_path: Path) -> None:
+def test_damaged_agent_is_omitted_and_reported(rest: HomeAtRest, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(rest.home, home, ignore=shutil.ignore_patterns("run"))
     [known] = home.glob("agents/known-*")
@@ -373,7 +377,7 @@ def test_damaged_agent_is_omitted_and_reported(rest: Rest, tmp_path: Path) -> No
 
 
 def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
-    rest: Rest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rest: HomeAtRest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from agiraph.readmodel import home_copy as copies
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from agiraph.core.hosts import read_invitation
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.machine import LISTENS
 from tests.integration.probed_supervisor import ROOT
@@ -40,7 +40,7 @@ def joined(live_home: LiveHome, folder: Path) -> Iterator[psutil.Process]:
     line = live_home.json("host", "invite", "--name", name, "--label", "far")["line"]
     environ = {key: value for key, value in live_home.environ.items() if key != "AGIRAPH_HOME"}
     with open(folder.with_name(f"{name}.said"), "ab") as said:
-        process = Forked(
+        process = ForkedCommand(
             ("host", "join", line, "--folder", str(folder)),
             cwd=ROOT,
             env={**environ, "PYTHONPATH": str(ROOT)},

@@ -11,10 +11,10 @@ from tests.scenarios.live_home import LiveHome
 from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import finish, held
 from tests.scenarios.terminal import Terminal, needs_tmux
-from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, Two, two
+from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, TwoRuns, two
 
 
-def await_status(both: Two, name: str, status: str) -> None:
+def await_status(both: TwoRuns, name: str, status: str) -> None:
     until(lambda: both.status(name) == status, f"the {name} is {status}")
 
 

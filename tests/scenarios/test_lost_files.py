@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.odd_files import UNREADABLE
 from tests.integration.waiting import until
@@ -102,7 +102,7 @@ class LostFiles:
         see a traceback.
         """
         function, *words = LiveHome.program
-        process = Forked(
+        process = ForkedCommand(
             (*words, "--until-eof"),
             cwd=self.home,
             env={**self._environ, "PYTHONPATH": str(ROOT)},

@@ -27,7 +27,7 @@ def is_listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class Everything:
+class EverythingServer:
     """The everything server, over HTTP."""
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class Everything:
 
 
 @pytest.fixture(scope="module")
-def everything() -> Iterator[Everything]:
-    server = Everything()
+def everything() -> Iterator[EverythingServer]:
+    server = EverythingServer()
     yield server
     server.kill()
 
@@ -75,7 +75,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def live_home(docs: Path, everything: Everything, make_live_home: MakeLiveHome) -> LiveHome:
+def live_home(docs: Path, everything: EverythingServer, make_live_home: MakeLiveHome) -> LiveHome:
     program = str(program_of(FILES))
     modules = str(Path(program).parents[2])
     files: dict[str, Any] = {"command": program, "args": [str(docs)], "grant": ["*"]}
@@ -122,7 +122,9 @@ def test_a_worker_uses_servers_that_others_wrote(live_home: LiveHome, docs: Path
     assert "read_text_file" in shown
 
 
-def test_restarted_server_is_connected_again(live_home: LiveHome, everything: Everything) -> None:
+def test_restarted_server_is_connected_again(
+    live_home: LiveHome, everything: EverythingServer
+) -> None:
     everything.restart()
     live_home.plays(
         coordinator=one_worker("pia"), pia=[call("all__echo", message="still there"), calls(*END)]

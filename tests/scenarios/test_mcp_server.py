@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agiraph import AgenticTeamMCPClient, InvalidInput
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import call, say
 from tests.integration.waiting import all_gone, until
 from tests.scenarios.live_home import LiveHome
@@ -44,7 +44,9 @@ def over_pipes(live_home: LiveHome, talk: TALK, *options: str) -> None:
 def url(live_home: LiveHome) -> Iterator[str]:
     """Yield the URL at which `agiraph mcp serve --http` listens."""
     words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(live_home.home))
-    process = Forked(words, cwd=live_home.home, env={**live_home.environ, "PYTHONPATH": str(ROOT)})
+    process = ForkedCommand(
+        words, cwd=live_home.home, env={**live_home.environ, "PYTHONPATH": str(ROOT)}
+    )
     assert process.stderr is not None
     said = process.stderr.readline()
     assert "agiraph mcp ready: http://127.0.0.1:" in said, said

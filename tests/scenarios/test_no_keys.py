@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.model_server import call
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, MakeLiveHome
@@ -41,7 +41,7 @@ class SecretKeyHome(LiveHome):
 
     program = ("agiraph.__main__:supervisor_main",)
 
-    def start_supervisor(self) -> Forked:
+    def start_supervisor(self) -> ForkedCommand:
         self.server.key = KEY
         self.environ |= self.server.env() | {"BRAVE_API_KEY": f"{KEY}-search"}
         return super().start_supervisor()

@@ -350,12 +350,12 @@ def test_unbroken_cycle_ends_the_run(parking_home: LiveHome) -> None:
     assert found.value.result.graph.statuses["left"] == "cancelled"
 
 
-class Odd:
+class Undescribed:
     """A type that no JSON Schema describes."""
 
 
 @tool
-def of_odd(thing: Odd) -> int:
+def of_odd(thing: Undescribed) -> int:
     """Count an odd thing."""
     return len(str(thing))
 
@@ -378,7 +378,7 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
     (Runtime, {"timeout": -1}, "must be above 0"),
     (Runtime, {"on_question": "yes"}, "called with each question, not 'yes'"),
     (Runtime, {"tools": of_odd}, "tools are a list of functions"),
-    (Runtime, {"tools": [of_odd]}, "parameter 'thing' of the tool 'of_odd' is a Odd"),
+    (Runtime, {"tools": [of_odd]}, "parameter 'thing' of the tool 'of_odd' is a Undescribed"),
     (Runtime().run, {"task": "x"}, "'x' is no task"),
     (Runtime().run, {"task": Task("x", name="a/b")}, "name: must be printable .*'a/b'"),
     (Runtime().run, {"task": Task("x", input="/no/such")}, "input /no/such is no folder"),
@@ -391,7 +391,7 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
     (team, {"goal": "x", "roles": []}, "a team needs a role"),
     (team, {"goal": "x", "roles": ["ada"]}, "'ada' is no role"),
     (team, {"goal": "x", "roles": [Role("ada", " ")]}, "role 'ada' has no prompt"),
-    (tool, Odd, "marks functions"),
+    (tool, Undescribed, "marks functions"),
 ]
 
 

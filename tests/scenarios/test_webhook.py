@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.fakes.hook import Hook
+from tests.fakes.webhook_server import WebhookServer
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, MakeLiveHome
 from tests.scenarios.steps import ask, finish, write
@@ -15,13 +15,13 @@ ANSWER = "PostgreSQL, it's for a production web app"
 
 
 @pytest.fixture(scope="module")
-def hook() -> Iterator[Hook]:
-    with Hook() as hook:
+def hook() -> Iterator[WebhookServer]:
+    with WebhookServer() as hook:
         yield hook
 
 
 @pytest.fixture(scope="module")
-def live_home(hook: Hook, make_live_home: MakeLiveHome) -> LiveHome:
+def live_home(hook: WebhookServer, make_live_home: MakeLiveHome) -> LiveHome:
     phone = {"kind": "webhook", "url": hook.url, "secret": "${AGIRAPH_TEST_SECRET}"}
     gateway = {"delivery_first_delay_seconds": 0.1}
     settings = {"channels": {"phone": phone}, "gateway": gateway}
@@ -29,7 +29,7 @@ def live_home(hook: Hook, make_live_home: MakeLiveHome) -> LiveHome:
 
 
 def test_question_is_answered_by_a_link_although_the_gateway_is_killed(
-    live_home: LiveHome, hook: Hook
+    live_home: LiveHome, hook: WebhookServer
 ) -> None:
     hook.statuses.append(0)  # the first delivery is left hanging
     live_home.plays(
@@ -65,7 +65,9 @@ def test_question_is_answered_by_a_link_although_the_gateway_is_killed(
     assert (live_home.home / "agiraph.yaml").read_text().count("hush") == 0
 
 
-def test_channel_commands_list_test_and_set_the_presence(live_home: LiveHome, hook: Hook) -> None:
+def test_channel_commands_list_test_and_set_the_presence(
+    live_home: LiveHome, hook: WebhookServer
+) -> None:
     [row] = [row for row in live_home.json("channels") if row["name"] == "phone"]
     assert (row["kind"], row["dead"]) == ("webhook (generic)", 0)
     assert row["where"].endswith("/...")

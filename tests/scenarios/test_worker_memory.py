@@ -19,7 +19,7 @@ REFLECTED = "Sums are quick with awk."
 LEARNED = "The tables are in input/sales, separated by semicolons."
 
 
-class Team:
+class TwoNodeTeam:
     """One worker, two nodes; `gate` delays the coordinator's answer after the first node.
 
     `thought` delays the worker's answer about its lessons, and `last` the end of the run.
@@ -97,7 +97,7 @@ def test_worker_keeps_its_lessons_and_the_coordinator_is_asked(
     live_home: LiveHome,
 ) -> None:
     live_home.plays()
-    outcome = Team().run(live_home, also_dies_when_asked=False)
+    outcome = TwoNodeTeam().run(live_home, also_dies_when_asked=False)
     shown = [seen for seen in live_home.server.seen_by("ada") if "Assignment: second" in seen.said]
     assert "Assignment: first" in shown[0].said, "the node before is in its conversation"
     assert shown[0].said.count("The team's goal: ") == 1, "and is not told again"
@@ -116,7 +116,7 @@ def test_accepted_insight_is_stored_and_a_silent_worker_is_asked_even_after_a_ki
     make_home: MakeHome, tmp_path: Path
 ) -> None:
     (tmp_path / "agiraph.yaml").write_text("memory: {insights: accept, reflection: turn}\n")
-    outcome = Team().run(make_home(lambda seen: Reply()), also_dies_when_asked=True)
+    outcome = TwoNodeTeam().run(make_home(lambda seen: Reply()), also_dies_when_asked=True)
     assert len(outcome.completions()) == 2
     kept = (outcome.agent / "memory/knowledge/from-workers.md").read_text()
     assert kept.count(f"## {INSIGHT}") == 1

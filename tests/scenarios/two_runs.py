@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.fakes.forked import Forked
+from tests.fakes.forked import ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Reply, Responder, SeenRequest
 from tests.integration.commands import await_nothing_left
@@ -19,7 +19,7 @@ MakeHome = Callable[[Responder], ScenarioHome]
 WITHIN_SECONDS = 60
 
 
-class Gates:
+class GatedModel:
     """A model that answers each goal, `first` or `second`, once its gate is open."""
 
     def __init__(self) -> None:
@@ -33,13 +33,13 @@ class Gates:
         return next(name for name in self.open if f"Do the {name}" in seen.said)
 
 
-class Two:
+class TwoRuns:
     """Two `agiraph run` on one home: the first started the supervisor, the second joined it."""
 
-    def __init__(self, make_home: ScenarioHome, gates: Gates) -> None:
+    def __init__(self, make_home: ScenarioHome, gates: GatedModel) -> None:
         self.make_home = make_home
         self.gates = gates
-        self.begun: list[Forked] = []
+        self.begun: list[ForkedCommand] = []
         self.supervisor = 0
 
     def begin_first(self) -> None:
@@ -53,11 +53,11 @@ class Two:
         self.second = self.start_run("second")
         self.await_asked("second")
 
-    def start_run(self, name: str, *args: str) -> Forked:
+    def start_run(self, name: str, *args: str) -> ForkedCommand:
         """Start a run."""
         return self.start("run", f"Do the {name}", "--json", "--name", name, *MODEL, *args)
 
-    def start(self, *args: str) -> Forked:
+    def start(self, *args: str) -> ForkedCommand:
         """Start a command, which is ended in any case."""
         process = self.make_home.start(*args)
         self.begun.append(process)
@@ -86,7 +86,7 @@ class Two:
         """Return the status of an agent."""
         return str(self.json("show", name)["status"])
 
-    def finish(self, process: Forked, name: str) -> str:
+    def finish(self, process: ForkedCommand, name: str) -> str:
         """Let the model answer a run; return the output of its command on stderr."""
         self.gates.open[name].set()
         out, err = process.communicate(WITHIN_SECONDS)
@@ -104,13 +104,13 @@ class Two:
 
 
 @contextmanager
-def two(make_home: MakeHome) -> Iterator[Two]:
+def two(make_home: MakeHome) -> Iterator[TwoRuns]:
     """Keep two runs on one home, of which the first has begun; both are ended in any case.
 
     Checks that no process of them is left.
     """
-    gates = Gates()
-    both = Two(make_home(gates), gates)
+    gates = GatedModel()
+    both = TwoRuns(make_home(gates), gates)
     try:
         both.begin_first()
         yield both

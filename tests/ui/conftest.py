@@ -51,7 +51,7 @@ def live_home(_town: LiveHome) -> Iterator[LiveHome]:
 
 
 @dataclass(frozen=True)
-class Stage:
+class BrowserLoop:
     """This process's one Chromium, and the loop on which Playwright speaks with it.
 
     Playwright leaves its loop marked as running; to others it must not look so.
@@ -72,14 +72,14 @@ class Stage:
 
 
 @pytest.fixture(scope="session")
-def _stage() -> Iterator[Stage]:
+def _stage() -> Iterator[BrowserLoop]:
     found = chromium()
     expect.set_options(timeout=WITHIN_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=found.path, args=[*ARGS], env={**os.environ, **found.environ}
         )
-        stage = Stage(browser, asyncio.get_running_loop())
+        stage = BrowserLoop(browser, asyncio.get_running_loop())
         asyncio._set_running_loop(None)
         yield stage
         asyncio._set_running_loop(stage.loop)
@@ -87,7 +87,7 @@ def _stage() -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="session")
-def _regular(_stage: Stage, _town: LiveHome) -> Iterator[Visitor]:
+def _regular(_stage: BrowserLoop, _town: LiveHome) -> Iterator[Visitor]:
     with _stage.in_use() as browser:
         visitor = Visitor(browser, _town.home)
         visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
@@ -97,7 +97,7 @@ def _regular(_stage: Stage, _town: LiveHome) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def make_visitor(_stage: Stage, live_home: LiveHome) -> Iterator[MakeVisitor]:
+def make_visitor(_stage: BrowserLoop, live_home: LiveHome) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
     with _stage.in_use() as browser, contextlib.ExitStack() as stack:
 
@@ -111,7 +111,7 @@ def make_visitor(_stage: Stage, live_home: LiveHome) -> Iterator[MakeVisitor]:
 
 
 @pytest.fixture
-def visitor(_stage: Stage, _regular: Visitor, live_home: LiveHome) -> Iterator[Visitor]:
+def visitor(_stage: BrowserLoop, _regular: Visitor, live_home: LiveHome) -> Iterator[Visitor]:
     """Return a visitor logged in with all scopes, before the first page.
 
     The browser has been here before, and so has compiled the page; it keeps nothing else.

@@ -63,7 +63,7 @@ def thoughts(api: str, text: str, calls: int, thinking: str) -> JsonObject:
             return data | {"reasoning": thinking, "field": "reasoning_content"}
 
 
-class Talk:
+class ModelConversation:
     """A conversation with one model: its chains of calls begin with thinking, as services do.
 
     Within a chain it may think again, or not. Calls of another model have other thoughts, or none.
@@ -146,7 +146,7 @@ def check_taken(api: str, turns: tuple[Turn, ...]) -> None:
 def test_request_after_each_compaction_is_accepted(
     api: str, parts: list[list[Step]], budget: int
 ) -> None:
-    talk = Talk(api)
+    talk = ModelConversation(api)
     for part in parts:
         for step in part:
             talk.play(step)
@@ -161,7 +161,7 @@ def test_request_after_each_compaction_is_accepted(
 def test_call_keeps_the_thinking_of_its_chain_or_becomes_text(
     steps: list[Step], budget: int
 ) -> None:
-    talk = Talk("anthropic")
+    talk = ModelConversation("anthropic")
     for step in steps:
         talk.play(step)
     before = {

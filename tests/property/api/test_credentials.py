@@ -19,7 +19,7 @@ from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.http.api.access import SCOPES, Scope
 from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
-from tests.unit.api.turned import TurnedClock
+from tests.unit.api.manual_clock import ManualClock
 
 NAMES = ("ci", "wall", "phone")
 SCOPE = st.sampled_from(SCOPES)
@@ -36,14 +36,14 @@ class Secret:
     is_cookie: bool = False
 
 
-class KeysMachine(RuleBasedStateMachine):
+class CredentialsMachine(RuleBasedStateMachine):
     """Adds, rotates, revokes, logs in and out, lets time pass, and dies."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.home = Home(self.folder)
-        self.clock = TurnedClock()
+        self.clock = ManualClock()
         self.log = SilentLog()
         self.keys = CredentialStore(self.home, self.clock, self.log)
         self.secrets = [Secret(self._own(), "home", "control", math.inf)]
@@ -156,5 +156,5 @@ class KeysMachine(RuleBasedStateMachine):
         assert not self.log.lines
 
 
-TestKeys = KeysMachine.TestCase
-TestKeys.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestCredentials = CredentialsMachine.TestCase
+TestCredentials.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)

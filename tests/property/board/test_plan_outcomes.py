@@ -127,7 +127,7 @@ def as_plan(made: list[Row]) -> Plan:
     return parse_plan(str({"nodes": nodes}).replace("None", "null"))
 
 
-class Run:
+class ExecutedPlan:
     """A board that is executed: each attempt fails or is completed as its row defines."""
 
     def __init__(self, made: list[Row], journal: list[BoardEvent]) -> None:
@@ -194,7 +194,7 @@ def test_plan_outcome_matches_the_model_from_any_part_of_the_journal(
 ) -> None:
     journal = begun(made)
     start = len(journal)
-    run = Run(made, journal)
+    run = ExecutedPlan(made, journal)
     run.carry_out(data)
     expected = model(made)
     assert run.ends() == expected
@@ -204,6 +204,6 @@ def test_plan_outcome_matches_the_model_from_any_part_of_the_journal(
     assert set(given_out.values()) <= {1}, "an attempt begins once"
     assert fold(journal).nodes == run.board.nodes
     cut = data.draw(st.integers(start, len(journal)))
-    again = Run(made, journal[:cut])
+    again = ExecutedPlan(made, journal[:cut])
     again.carry_out(data)
     assert again.ends() == expected

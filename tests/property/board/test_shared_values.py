@@ -35,7 +35,7 @@ STEPS = st.lists(
 )
 
 
-class Plain:
+class PlainValues:
     """A simple model: one dictionary, one change after the other."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def test_shared_values_follow_the_order_of_first_deliveries(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         journal, shown = Path(folder) / "shared_values.jsonl", Path(folder) / "_shared_values.json"
-        store, plain = SharedValueStore(journal, shown, BOUNDS), Plain()
+        store, plain = SharedValueStore(journal, shown, BOUNDS), PlainValues()
         sent: list[SharedValueChange] = []
         receipts: dict[str, ChangeReceipt] = {}
         for number, (step, argument) in enumerate(steps):
@@ -96,7 +96,7 @@ def test_shared_values_follow_the_order_of_first_deliveries(
 
 def deliver(
     store: SharedValueStore,
-    plain: Plain,
+    plain: PlainValues,
     change: SharedValueChange,
     receipts: dict[str, ChangeReceipt],
 ) -> None:

@@ -38,10 +38,10 @@ EDGES = st.builds(
     KnowledgeEdge, source=IDS, target=IDS, kind=st.sampled_from(EDGE_KINDS[:3]),
     weight=st.sampled_from([1.0, 2.0]),
 )  # fmt: skip
-Act = Callable[["Pair"], None]
+Act = Callable[["StoreAndModel"], None]
 
 
-class Pair:
+class StoreAndModel:
     """A store and its model."""
 
     def __init__(self, path: Path) -> None:
@@ -125,7 +125,7 @@ ACTS: st.SearchStrategy[Act] = st.one_of(
 @given(st.lists(ACTS, min_size=1, max_size=8))
 def test_store_finds_the_same_nodes_as_its_model(acts: list[Act]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(Path(folder).resolve() / "knowledge.db")
+        pair = StoreAndModel(Path(folder).resolve() / "knowledge.db")
         for act in acts:
             act(pair)
         pair.check()

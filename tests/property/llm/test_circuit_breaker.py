@@ -10,7 +10,7 @@ from agiraph.llm.circuit_breaker import CircuitBreaker
 FAILURES, SECONDS = 3, 10.0
 
 
-class Callers(RuleBasedStateMachine):
+class CircuitBreakerMachine(RuleBasedStateMachine):
     """Callers of one service whose answers come in any order."""
 
     def __init__(self) -> None:
@@ -64,8 +64,8 @@ class Callers(RuleBasedStateMachine):
             assert self.breaker.wait(self.now + 80.0) == 0
 
 
-TestBreaker = Callers.TestCase
-TestBreaker.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestCircuitBreaker = CircuitBreakerMachine.TestCase
+TestCircuitBreaker.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
 @given(st.integers(1, 6))

@@ -36,7 +36,7 @@ names = st.sampled_from(NAMES)
 
 
 @dataclass
-class Process:
+class ConnectedProcess:
     """One address: its link, its line, and the journals that outlive it."""
 
     name: str
@@ -118,7 +118,7 @@ class SlowDisk(Mailboxes):
         self.__dict__.update(deepcopy(self.synced.__dict__) | {"synced": self.synced})
 
 
-class SteadyLine(RuleBasedStateMachine):
+class SteadyConnectionMachine(RuleBasedStateMachine):
     """A line that loses frames only when it breaks."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class SteadyLine(RuleBasedStateMachine):
         self.mailboxes = SlowDisk()
         self.lives = 0
         self.said: list[tuple[bytes, str, str]] = []
-        self.processes = {name: Process(name) for name in NAMES}
+        self.processes = {name: ConnectedProcess(name) for name in NAMES}
         self._begin()
         for process in self.processes.values():
             process.start()
@@ -224,7 +224,7 @@ class SteadyLine(RuleBasedStateMachine):
             self._check_order(process)
         assert self.mailboxes.depths() == {}
 
-    def _check_order(self, process: Process) -> None:
+    def _check_order(self, process: ConnectedProcess) -> None:
         for sender in NAMES:
             said = [id_ for id_, by, to in self.said if (by, to) == (sender, process.name)]
             assert [id_ for id_ in process.journal if id_ in said] == said
@@ -247,7 +247,7 @@ class SteadyLine(RuleBasedStateMachine):
                     process.down.append(blob)
 
 
-class BadLine(SteadyLine):
+class BadConnectionMachine(SteadyConnectionMachine):
     """A line that also loses, repeats and reorders; order cannot be kept on it."""
 
     @rule(
@@ -268,12 +268,12 @@ class BadLine(SteadyLine):
         else:
             lane.insert(0, lane.pop(at))
 
-    def _check_order(self, process: Process) -> None:
+    def _check_order(self, process: ConnectedProcess) -> None:
         pass
 
 
 LIMITS = settings(max_examples=80, stateful_step_count=50, deadline=None)
-TestSteadyLine = SteadyLine.TestCase
-TestSteadyLine.settings = LIMITS
-TestBadLine = BadLine.TestCase
-TestBadLine.settings = LIMITS
+TestSteadyConnection = SteadyConnectionMachine.TestCase
+TestSteadyConnection.settings = LIMITS
+TestBadConnection = BadConnectionMachine.TestCase
+TestBadConnection.settings = LIMITS

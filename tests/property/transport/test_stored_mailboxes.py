@@ -29,7 +29,7 @@ Waiting = tuple[tuple[str, bytes, bytes], ...]
 State = tuple[Waiting, frozenset[tuple[str, bytes]]]
 
 
-class Stored(RuleBasedStateMachine):
+class StoredMailboxesMachine(RuleBasedStateMachine):
     """One file of mailboxes; the model is a tuple and a set, and their copies at each commit."""
 
     def __init__(self) -> None:
@@ -155,5 +155,5 @@ class Stored(RuleBasedStateMachine):
         shutil.rmtree(self.root)
 
 
-TestStored = Stored.TestCase
-TestStored.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+TestStoredMailboxes = StoredMailboxesMachine.TestCase
+TestStoredMailboxes.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.triggers.asked import Life
+from tests.unit.triggers.triggered_agent import TriggeredAgent
 
 WAITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("heartbeat", {"interval_seconds": 60}),
@@ -23,7 +23,7 @@ doings = st.lists(
 )
 
 
-def respond(life: Life, doing: list[str], number: int) -> None:
+def respond(life: TriggeredAgent, doing: list[str], number: int) -> None:
     """Let the coordinator react to being woken, until it rests."""
     for step, what in enumerate(doing):
         node = f"n{number}.{step}"
@@ -63,7 +63,7 @@ def respond(life: Life, doing: list[str], number: int) -> None:
 def test_triggers_stop_firing_after_one_external_event(
     waits: list[tuple[str, dict[str, Any]]], doing: list[str]
 ) -> None:
-    life = Life()
+    life = TriggeredAgent()
     for type_, config in waits:
         life.add(type_, **config)
     life.happens("message.received", **{"from": "human"})

@@ -179,7 +179,7 @@ class FakeEntity:
         return nullcontext()
 
 
-class Stage:
+class LoopHarness:
     """Everything one loop needs, in one folder; `again()` is the same after a crash."""
 
     def __init__(self, folder: Path, *answers: ModelResponse) -> None:

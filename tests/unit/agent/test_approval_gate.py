@@ -7,7 +7,7 @@ from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, PendingApprova
 from agiraph.agent.records import CallStarted
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.turns import ToolTurn
-from tests.unit.agent.fakes import Stage, call, incoming, says
+from tests.unit.agent.fakes import LoopHarness, call, incoming, says
 
 
 class Word:
@@ -34,14 +34,14 @@ class Word:
         return Permission(refusal=INTERRUPTED_CALL)
 
 
-def staged(folder: Path, word: Word) -> Stage:
-    stage = Stage(folder, says(None, call("note", word="x")), says("Good."))
+def staged(folder: Path, word: Word) -> LoopHarness:
+    stage = LoopHarness(folder, says(None, call("note", word="x")), says("Good."))
     stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     stage.hear("Note it.")
     return stage
 
 
-async def dead_while_asking(folder: Path) -> tuple[Stage, Word]:
+async def dead_while_asking(folder: Path) -> tuple[LoopHarness, Word]:
     word = Word()
     stage = staged(folder, word)
     running = asyncio.ensure_future(stage.loop.run())
@@ -51,13 +51,13 @@ async def dead_while_asking(folder: Path) -> tuple[Stage, Word]:
     return stage, word
 
 
-def next_incarnation(folder: Path, word: Word) -> Stage:
-    stage = Stage(folder, says("Good."))
+def next_incarnation(folder: Path, word: Word) -> LoopHarness:
+    stage = LoopHarness(folder, says("Good."))
     stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     return stage
 
 
-def result_in(stage: Stage) -> ToolTurn:
+def result_in(stage: LoopHarness) -> ToolTurn:
     [result] = [t for t in stage.conversation.transcript.turns if isinstance(t, ToolTurn)]
     return result
 

@@ -11,17 +11,17 @@ from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, PartialAnswer
 from agiraph.agent.records import CallStarted, ConversationRecord, InputReceived, ModelAnswered
 from agiraph.core.errors import ModelFailure
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
-from tests.unit.agent.fakes import Stage, call, incoming, says
+from tests.unit.agent.fakes import LoopHarness, call, incoming, says
 
 
-def begun(folder: Path, *answers: ModelResponse) -> Stage:
+def begun(folder: Path, *answers: ModelResponse) -> LoopHarness:
     """Return a stage on which one message was received."""
-    stage = Stage(folder, *answers)
+    stage = LoopHarness(folder, *answers)
     stage.hear("go")
     return stage
 
 
-def cut_off(folder: Path, tool: str) -> Stage:
+def cut_off(folder: Path, tool: str) -> LoopHarness:
     """Return a stage on which an incarnation that died had started a call of a tool."""
     stage = begun(folder, says("done"))
     stage.conversation.append(ModelAnswered(tool_calls=(call(tool, "a", word="x"),), ts=0.0))
@@ -29,7 +29,7 @@ def cut_off(folder: Path, tool: str) -> Stage:
     return stage
 
 
-async def interrupted(stage: Stage, begins: asyncio.Event) -> None:
+async def interrupted(stage: LoopHarness, begins: asyncio.Event) -> None:
     """Run the loop, and interrupt it by a message when the current call has begun."""
     running = asyncio.ensure_future(stage.loop.run())
     await begins.wait()
@@ -111,7 +111,7 @@ async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) ->
     await asyncio.wait({running})
     stage.conversation.close()
 
-    again = Stage(tmp_path, says("done"))
+    again = LoopHarness(tmp_path, says("done"))
     await again.loop.run()
     assert again.tools.ran == []
     assert again.contents()[2:] == [
@@ -161,7 +161,7 @@ async def test_message_waits_until_all_calls_are_answered(tmp_path: Path) -> Non
 
 
 async def test_message_delivered_twice_enters_the_conversation_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), says("two"))
+    stage = LoopHarness(tmp_path, says("one"), says("two"))
     stage.inbox.put(incoming("look"))
     await stage.loop.run()
     acknowledged: list[str] = []
@@ -177,7 +177,7 @@ async def test_message_delivered_twice_enters_the_conversation_once(tmp_path: Pa
 async def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("I was about to"), says("yes?"))
+    stage = LoopHarness(tmp_path, says("I was about to"), says("yes?"))
     stage.mind.gate = asyncio.Event()
     stage.hear("go")
     await interrupted(stage, stage.mind.asked)
@@ -206,14 +206,14 @@ async def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
     assert not any("later" in line for line in stage.contents())
     assert stage.inbox.has_followups()
 
-    fresh = Stage(tmp_path / "next", says("done"))
+    fresh = LoopHarness(tmp_path / "next", says("done"))
     fresh.inbox.put(incoming("later", mode="followup"))
     await fresh.loop.run()
     assert fresh.contents()[0] == "user: [Message from bob]: later"
 
 
 async def test_paused_loop_calls_no_model_until_resumed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("done"))
+    stage = LoopHarness(tmp_path, says("done"))
     stage.entity.pause_switch.pause()
     stage.hear("go")
     running = asyncio.ensure_future(stage.loop.run())
@@ -225,7 +225,7 @@ async def test_paused_loop_calls_no_model_until_resumed(tmp_path: Path) -> None:
     assert len(stage.mind.requests) == 1
 
 
-async def until_still(stage: Stage) -> None:
+async def until_still(stage: LoopHarness) -> None:
     for _ in range(30):
         await asyncio.sleep(0)
 
@@ -256,7 +256,7 @@ async def test_interrupted_single_step_is_completed_by_the_next_incarnation_only
     stage.note("paused")
     stage.note("stepped")
     stage.entity.conversation.close()
-    again = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    again = LoopHarness(tmp_path, says(None, call("note", "a", word="x")), says("done"))
     running = asyncio.ensure_future(again.loop.run())
     await until_still(again)
     assert (len(again.mind.requests), again.tools.ran) == (1, [])
@@ -270,7 +270,7 @@ async def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> 
     assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
 
 
-def appends(stage: Stage) -> list[list[str]]:
+def appends(stage: LoopHarness) -> list[list[str]]:
     """Return, as they come, the kinds of records of each append."""
     made: list[list[str]] = []
     append = stage.conversation.append
@@ -386,7 +386,7 @@ async def test_error_of_a_cancelled_tool_is_not_reported_as_unretrieved(
         finally:
             raise RuntimeError("parking")
 
-    stage = Stage(tmp_path)
+    stage = LoopHarness(tmp_path)
     running = asyncio.ensure_future(stage.loop._unless_interrupted(parks()))
     await begun.wait()
     running.cancel()
@@ -418,7 +418,7 @@ async def test_crash_among_excess_calls_runs_no_others_and_notifies_once(tmp_pat
     await asyncio.wait({running})
     stage.conversation.close()
 
-    again = Stage(tmp_path, says("done"))
+    again = LoopHarness(tmp_path, says("done"))
     await again.loop.run()
     assert [ran.partition(":")[2] for ran in again.tools.ran] == ["x"]
     assert [line for line in again.contents() if "The first 2 were made" in line] == [

@@ -12,7 +12,7 @@ from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.messages.host import HostRefused
 from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
-from tests.unit.api.turned import TurnedClock
+from tests.unit.api.manual_clock import ManualClock
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -65,7 +65,7 @@ class AuditHome:
 
     def __init__(self, path: Path) -> None:
         self.home = Home(path)
-        self.clock = TurnedClock()
+        self.clock = ManualClock()
         self.log = SilentLog()
         self.keys = CredentialStore(self.home, self.clock, self.log)
         file = AuditFile(self.home.human.audit, 10_000, 2)

@@ -14,14 +14,14 @@ from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile
 from tests.fakes.line import SilentLog
 from tests.fakes.odd_files import UNREADABLE
-from tests.unit.api.turned import TurnedClock
+from tests.unit.api.manual_clock import ManualClock
 
 DAY = 86400.0
 
 
 @pytest.fixture
-def clock() -> TurnedClock:
-    return TurnedClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def opened(home: Home, clock: TurnedClock) -> CredentialStore:
+def opened(home: Home, clock: ManualClock) -> CredentialStore:
     return CredentialStore(home, clock, SilentLog())
 
 
 @pytest.fixture
-def keys(home: Home, clock: TurnedClock) -> CredentialStore:
+def keys(home: Home, clock: ManualClock) -> CredentialStore:
     return opened(home, clock)
 
 
@@ -54,7 +54,7 @@ def test_the_homes_own_token_may_do_everything(keys: CredentialStore, home: Home
 
 
 def test_a_named_token_opens_at_once_and_after_a_restart(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", scope="talk"), "home")
     for ring in (keys, opened(home, clock)):
@@ -86,7 +86,7 @@ def test_a_link_for_one_user_of_the_machine_serves_no_other(keys: CredentialStor
     assert keys.enter(code, "Firefox", 1001)
 
 
-def test_expired_token_is_refused_as_expired(keys: CredentialStore, clock: TurnedClock) -> None:
+def test_expired_token_is_refused_as_expired(keys: CredentialStore, clock: ManualClock) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", expires_in_seconds=60), "home")
     clock.time += 59
     assert keys.caller(secret).expires_at == clock.time + 1
@@ -110,7 +110,7 @@ def test_revoking_a_token_ends_its_logins_and_links(keys: CredentialStore) -> No
 
 
 def test_old_ended_tokens_are_removed(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     keys.add(CreateTokenRequest(name="old"), "home")
     keys.revoke("old")
@@ -121,7 +121,7 @@ def test_old_ended_tokens_are_removed(
 
 
 def test_a_rotated_token_opens_beside_the_old_one_for_the_grace_alone(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     _, first = keys.add(CreateTokenRequest(name="ci", scope="talk"), "home")
     _, second = keys.rotate("ci", 600)
@@ -138,7 +138,7 @@ def test_a_rotated_token_opens_beside_the_old_one_for_the_grace_alone(
 
 
 def test_the_homes_own_token_is_rotated_in_its_file(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     first = home.system.token.read_text().strip()
     token, shown = keys.rotate("home", 60)
@@ -174,7 +174,7 @@ def test_invalid_request_is_refused_with_the_possible_values(
     assert refused.value.status == status
 
 
-def test_a_login_link_opens_once(keys: CredentialStore, home: Home, clock: TurnedClock) -> None:
+def test_a_login_link_opens_once(keys: CredentialStore, home: Home, clock: ManualClock) -> None:
     _, code = keys.create_login_link("talk", "home", 60, DAY)
     restarted = opened(home, clock)
     login, cookie = restarted.enter(code, "Firefox")
@@ -186,7 +186,7 @@ def test_a_login_link_opens_once(keys: CredentialStore, home: Home, clock: Turne
 
 
 def test_a_login_link_that_is_too_old_opens_nothing(
-    keys: CredentialStore, clock: TurnedClock
+    keys: CredentialStore, clock: ManualClock
 ) -> None:
     _, code = keys.create_login_link("talk", "home", 60, DAY)
     clock.time += 60
@@ -201,7 +201,7 @@ def test_oldest_links_are_dropped_beyond_the_limit(keys: CredentialStore) -> Non
     assert keys.enter(codes[1], "")
 
 
-def test_login_ends_at_its_expiry_or_on_request(keys: CredentialStore, clock: TurnedClock) -> None:
+def test_login_ends_at_its_expiry_or_on_request(keys: CredentialStore, clock: ManualClock) -> None:
     _, one = keys.enter(keys.create_login_link("read", "home", 60, DAY)[1], "")
     login, two = keys.enter(keys.create_login_link("read", "home", 60, 2 * DAY)[1], "")
     clock.time += DAY
@@ -235,7 +235,7 @@ def test_a_change_that_cannot_be_written_does_not_count(
 
 
 def test_a_call_made_again_after_a_death_makes_one_token_with_a_secret(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     _, lost = keys.add(CreateTokenRequest(name="ci"), "home", "call-1")
     restarted = opened(home, clock)
@@ -247,7 +247,7 @@ def test_a_call_made_again_after_a_death_makes_one_token_with_a_secret(
 
 
 def test_a_rotation_made_again_after_a_death_keeps_the_grace_of_the_one_before(
-    keys: CredentialStore, home: Home, clock: TurnedClock
+    keys: CredentialStore, home: Home, clock: ManualClock
 ) -> None:
     _, first = keys.add(CreateTokenRequest(name="ci"), "home", "call-1")
     _, lost = keys.rotate("ci", 60, "call-2")
@@ -261,7 +261,7 @@ def test_a_rotation_made_again_after_a_death_keeps_the_grace_of_the_one_before(
 
 
 def test_a_rotation_of_the_homes_own_made_again_changes_nothing_more(
-    keys: CredentialStore, home: Home, clock: TurnedClock, monkeypatch: pytest.MonkeyPatch
+    keys: CredentialStore, home: Home, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = home.system.token.read_text().strip()
 
@@ -284,7 +284,7 @@ def test_a_rotation_of_the_homes_own_made_again_changes_nothing_more(
 
 
 def test_a_token_that_was_revoked_can_be_revoked_again(
-    keys: CredentialStore, clock: TurnedClock
+    keys: CredentialStore, clock: ManualClock
 ) -> None:
     keys.add(CreateTokenRequest(name="ci"), "home")
     first = keys.revoke("ci")
@@ -293,7 +293,7 @@ def test_a_token_that_was_revoked_can_be_revoked_again(
 
 
 def test_empty_token_file_ends_every_token_but_the_home_token(
-    home: Home, clock: TurnedClock
+    home: Home, clock: ManualClock
 ) -> None:
     _, secret = opened(home, clock).add(CreateTokenRequest(name="ci"), "home")
     whole = home.human.tokens.read_text()
@@ -309,7 +309,7 @@ def test_empty_token_file_ends_every_token_but_the_home_token(
     assert len(list(home.human.path.glob("tokens.json.corrupt-*"))) == 3
 
 
-def test_a_newer_file_with_more_fields_still_opens(home: Home, clock: TurnedClock) -> None:
+def test_a_newer_file_with_more_fields_still_opens(home: Home, clock: ManualClock) -> None:
     _, secret = opened(home, clock).add(CreateTokenRequest(name="ci"), "home")
     book = json.loads(home.human.tokens.read_text())
     book["tokens"][0]["colour"] = "red"
@@ -317,7 +317,7 @@ def test_a_newer_file_with_more_fields_still_opens(home: Home, clock: TurnedCloc
     assert opened(home, clock).caller(secret).name == "ci"
 
 
-def test_two_homes_have_two_cookies(tmp_path: Path, clock: TurnedClock) -> None:
+def test_two_homes_have_two_cookies(tmp_path: Path, clock: ManualClock) -> None:
     names = {opened(Home(tmp_path / name), clock).cookie for name in ("a", "b")}
     assert len(names) == 2
 
@@ -338,7 +338,7 @@ def test_running_gateway_replaces_an_irregular_token_file(
 @pytest.mark.parametrize("kind", UNREADABLE)
 @pytest.mark.parametrize("name", ["system/token", "human/tokens.json"])
 def test_irregular_token_files_are_named(
-    home: Home, clock: TurnedClock, name: str, kind: str
+    home: Home, clock: ManualClock, name: str, kind: str
 ) -> None:
     path = home.path / name
     path.parent.mkdir()

@@ -14,7 +14,7 @@ from agiraph.core.models import WorkNode
 LEAD = None
 
 
-class Team:
+class TimedBoard:
     """A board of nodes with their times."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Team:
 
 
 def test_path_of_a_run_without_nodes_is_the_coordinator() -> None:
-    assert Team().path() == [(LEAD, 0.0, 100.0)]
+    assert TimedBoard().path() == [(LEAD, 0.0, 100.0)]
 
 
 def test_wait_for_the_human_is_a_separate_part() -> None:
@@ -68,7 +68,7 @@ def test_wait_for_the_human_is_a_separate_part() -> None:
 
 
 def test_path_follows_the_node_that_ended_later_and_its_dependencies() -> None:
-    team = Team()
+    team = TimedBoard()
     team.node("facts", (5.0, 10.0, 40.0))
     team.node("quick", (5.0, 10.0, 20.0))
     team.node("report", (5.0, 45.0, 90.0), "facts", "quick")
@@ -83,7 +83,7 @@ def test_path_follows_the_node_that_ended_later_and_its_dependencies() -> None:
 
 
 def test_a_node_that_waits_for_its_sub_node_or_for_its_worker_hands_the_path_over() -> None:
-    team = Team()
+    team = TimedBoard()
     team.node("big", (0.0, 10.0, 90.0))
     team.node("sub", (30.0, 50.0, 70.0), parent="big", worker="w-busy")
     team.node("other", (0.0, 5.0, 48.0), worker="w-busy")
@@ -98,7 +98,7 @@ def test_a_node_that_waits_for_its_sub_node_or_for_its_worker_hands_the_path_ove
 
 
 def test_path_ends_with_the_running_node() -> None:
-    team = Team()
+    team = TimedBoard()
     team.node("one", (0.0, 10.0, None))
     team.node("two", (0.0, 20.0, None))
     team.node("later", (0.0, None, None), "one")
@@ -119,7 +119,7 @@ def test_path_ends_with_the_running_node() -> None:
 def test_path_covers_the_run_for_any_node_times(
     nodes: list[tuple[list[float], list[int], int, int]],
 ) -> None:
-    team = Team()
+    team = TimedBoard()
     for number, ((created, started, ended), after, parent, worker) in enumerate(nodes):
         known = [f"n{other}" for other in after if other < number]
         above = f"n{parent}" if parent < number else None

@@ -123,13 +123,13 @@ async def ada(routed: RoutedBroker) -> Endpoint:
 
 
 @pytest.fixture
-def held(routed: RoutedBroker) -> "Held":
+def held(routed: RoutedBroker) -> "HeldAnswer":
     """The stub's behaviour, which answers when the test lets it go."""
-    routed.stub.behaviours = [behaviour := Held()]
+    routed.stub.behaviours = [behaviour := HeldAnswer()]
     return behaviour
 
 
-class Held:
+class HeldAnswer:
     """A behaviour that answers when it is released; `begun` is set by its first request."""
 
     def __init__(self, text: str = "fine") -> None:
@@ -160,7 +160,7 @@ async def test_a_call_is_answered_and_counted(ada: Endpoint) -> None:
     assert usage.total == got.response.usage
 
 
-async def test_text_is_streamed_to_the_caller(ada: Endpoint, held: Held) -> None:
+async def test_text_is_streamed_to_the_caller(ada: Endpoint, held: HeldAnswer) -> None:
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     delta = await ada.receive()
@@ -170,7 +170,7 @@ async def test_text_is_streamed_to_the_caller(ada: Endpoint, held: Held) -> None
 
 
 async def test_text_streams_only_to_subscribed_consoles(
-    routed: RoutedBroker, ada: Endpoint, held: Held
+    routed: RoutedBroker, ada: Endpoint, held: HeldAnswer
 ) -> None:
     console = await routed.join("console/1")
     spy = await routed.join("spy-1/eve")
@@ -252,7 +252,9 @@ async def test_call_that_waits_for_a_paused_service_is_reported(
         task.cancel()
 
 
-async def test_a_cancelled_call_is_dropped(routed: RoutedBroker, ada: Endpoint, held: Held) -> None:
+async def test_a_cancelled_call_is_dropped(
+    routed: RoutedBroker, ada: Endpoint, held: HeldAnswer
+) -> None:
     bob = await routed.join("shop-1/bob")
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
@@ -300,7 +302,7 @@ async def test_a_call_that_is_being_dropped_is_not_joined(
 
 
 async def test_the_same_call_asked_again_in_flight_is_one_call(routed: RoutedBroker) -> None:
-    held = Held("once")
+    held = HeldAnswer("once")
     routed.stub.behaviours = [held]
     call = message_id()
     first = await routed.join(incarnation=1)
@@ -337,7 +339,7 @@ async def test_call_of_a_caller_that_does_not_return_is_dropped(
     monkeypatch.setattr(broker_module, "ORPHAN_SECONDS", 0.01)
     async with running_broker(tmp_path) as routed:
         ada = await routed.join()
-        routed.stub.behaviours = [held := Held()]
+        routed.stub.behaviours = [held := HeldAnswer()]
         asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()
@@ -346,7 +348,7 @@ async def test_call_of_a_caller_that_does_not_return_is_dropped(
 
 
 async def test_slow_call_delays_no_other_call(routed: RoutedBroker, ada: Endpoint) -> None:
-    held = Held("slow")
+    held = HeldAnswer("slow")
     routed.stub.behaviours = [held, answer("quick")]
     bob = await routed.join("shop-1/bob")
     slow = asyncio.create_task(ada.ask(BROKER, CALL))
@@ -395,7 +397,7 @@ async def test_closing_drops_calls_and_closes_connections(tmp_path: Path) -> Non
     async with running_broker(tmp_path) as routed:
         ada = await routed.join()
         await ada.ask(BROKER, CALL)
-        routed.stub.behaviours = [held := Held()]
+        routed.stub.behaviours = [held := HeldAnswer()]
         asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()

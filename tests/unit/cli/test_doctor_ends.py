@@ -57,7 +57,7 @@ def test_events_of_another_epoch_or_run_prove_nothing(tmp_path: Path) -> None:
 ADA = "ada-1a2b3c"
 
 
-class Cut:
+class RestingAgent:
     """An agent whose coordinator and worker have each answered three times, at rest."""
 
     def __init__(self, root: Path) -> None:
@@ -101,7 +101,7 @@ def cut(path: Path, left: int) -> int:
 
 
 def test_conversations_with_all_answers_of_the_events_are_whole(tmp_path: Path) -> None:
-    assert Cut(tmp_path).check().status == "ok"
+    assert RestingAgent(tmp_path).check().status == "ok"
 
 
 @pytest.mark.parametrize("left", range(9))
@@ -109,7 +109,7 @@ def test_conversations_with_all_answers_of_the_events_are_whole(tmp_path: Path) 
 def test_a_conversation_that_was_cut_between_records_is_named(
     tmp_path: Path, left: int, *, is_worker: bool
 ) -> None:
-    cut_agent = Cut(tmp_path)
+    cut_agent = RestingAgent(tmp_path)
     path = cut_agent.worker if is_worker else cut_agent.agent.conversation
     assert cut(path, left) == 10
     check = cut_agent.check()
@@ -120,7 +120,7 @@ def test_a_conversation_that_was_cut_between_records_is_named(
 
 @pytest.mark.parametrize("left", range(12))
 def test_an_event_log_that_was_cut_between_records_is_named(tmp_path: Path, left: int) -> None:
-    cut_agent = Cut(tmp_path)
+    cut_agent = RestingAgent(tmp_path)
     cut_agent.record(cut_agent.keys[:left])
     check = cut_agent.check()
     if left == 11:  # without the event of the last call, which may not have begun
@@ -133,7 +133,7 @@ def test_an_event_log_that_was_cut_between_records_is_named(tmp_path: Path, left
 def test_a_log_of_which_only_the_end_is_read_proves_nothing_about_an_old_worker(
     tmp_path: Path,
 ) -> None:
-    cut_agent = Cut(tmp_path)
+    cut_agent = RestingAgent(tmp_path)
     events = [
         {"seq": 5000 + n, "key": key} for n, key in enumerate(cut_agent.keys) if ADA not in key
     ]
@@ -142,7 +142,7 @@ def test_a_log_of_which_only_the_end_is_read_proves_nothing_about_an_old_worker(
 
 
 def test_a_conversation_that_continued_after_a_loss_has_an_epoch_of_its_own(tmp_path: Path) -> None:
-    cut_agent = Cut(tmp_path)
+    cut_agent = RestingAgent(tmp_path)
     cut(cut_agent.worker, 5)
     with cut_agent.worker.open("ab") as file:
         file.write(encode_record({"kind": "epoch.began", "epoch": "ee", "after": "", "ts": 1.0}))
@@ -153,7 +153,7 @@ def test_a_conversation_that_continued_after_a_loss_has_an_epoch_of_its_own(tmp_
 def test_the_log_of_a_home_in_use_may_be_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cut_agent = Cut(tmp_path)
+    cut_agent = RestingAgent(tmp_path)
     cut_agent.record(cut_agent.keys[:4])
     monkeypatch.setattr("cli.doctor_checks.ends.is_held", lambda home: True)
     assert cut_agent.check().status == "ok"

@@ -74,7 +74,7 @@ class TeamClient(FakeClient):
         )
 
 
-class Play:
+class TeamShell:
     """A shell, its stdout and stderr, and its requests to the gateway."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], file: Path | None = None) -> None:
@@ -111,8 +111,8 @@ class Play:
 
 
 @pytest.fixture
-def play(capsys: pytest.CaptureFixture[str]) -> Play:
-    return Play(capsys)
+def play(capsys: pytest.CaptureFixture[str]) -> TeamShell:
+    return TeamShell(capsys)
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def play(capsys: pytest.CaptureFixture[str]) -> Play:
         ],
     ],
 )
-def test_each_command_reports_its_errors(play: Play, line: str, why: str) -> None:
+def test_each_command_reports_its_errors(play: TeamShell, line: str, why: str) -> None:
     assert why in play.do(line)
     assert play.client.did == []
 
 
-def test_commands_show_the_team_and_the_session(play: Play) -> None:
+def test_commands_show_the_team_and_the_session(play: TeamShell) -> None:
     assert all(name in play.do("/help") for name in ABOUT)
     assert "script/team" in play.do("/agents")
     assert "a task ends after 3 turns" in play.do("/maxturns 3")
@@ -161,7 +161,7 @@ def test_commands_show_the_team_and_the_session(play: Play) -> None:
         assert "unknown role in agentic_team.lead_role 'boss'" in play.do(command)
 
 
-def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: Play) -> None:
+def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: TeamShell) -> None:
     play.client.answers = ("Red.", "Blue.", "Green.")
     shown = play.task("Paint it")
     assert "project_manager" in shown
@@ -178,7 +178,7 @@ def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: Play) -> N
     assert third.team.earlier == ()
 
 
-def test_history_lists_outputs_and_shows_one_in_full(play: Play) -> None:
+def test_history_lists_outputs_and_shows_one_in_full(play: TeamShell) -> None:
     play.client.answers = ("\n".join(f"line {number}" for number in range(1, 31)),)
     play.task("Count")
     shown = play.do("/history")
@@ -191,7 +191,7 @@ def test_history_lists_outputs_and_shows_one_in_full(play: Play) -> None:
     assert "no tasks yet" in play.do("/history")
 
 
-def test_ctrl_c_stops_a_task_and_the_session_continues(play: Play) -> None:
+def test_ctrl_c_stops_a_task_and_the_session_continues(play: TeamShell) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -202,7 +202,7 @@ def test_ctrl_c_stops_a_task_and_the_session_continues(play: Play) -> None:
     assert "It is done." in play.task("Another")
 
 
-def test_a_session_is_saved_and_loaded(play: Play, tmp_path: Path) -> None:
+def test_a_session_is_saved_and_loaded(play: TeamShell, tmp_path: Path) -> None:
     file = tmp_path / "session.json"
     play.task("Paint it")
     play.do("/maxturns 7")
@@ -226,7 +226,7 @@ def test_a_session_is_saved_and_loaded(play: Play, tmp_path: Path) -> None:
     ],
 )
 def test_file_without_a_session_is_neither_loaded_nor_replaced(
-    play: Play, tmp_path: Path, garbage: bytes
+    play: TeamShell, tmp_path: Path, garbage: bytes
 ) -> None:
     file = tmp_path / "notes"
     file.write_bytes(garbage)
@@ -246,7 +246,7 @@ def test_reload_shows_the_changes_of_the_file(
 ) -> None:
     file = tmp_path / "roles.yaml"
     file.write_text("roles: {qa_engineer: {agent: codex}}")
-    play = Play(capsys, file)
+    play = TeamShell(capsys, file)
     play.do("/validate")
     assert "nothing has changed" in play.do("/reload")
     file.write_text("max_turns: 4\nroles: {qa_engineer: {agent: gemini}, writer: {agent: a/b}}")
@@ -280,7 +280,7 @@ def test_changes_name_removed_roles_and_changed_fields() -> None:
 
 
 def test_a_pipe_is_read_line_by_line_to_its_end(
-    play: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    play: TeamShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("/followup off\n\n  /info  \n/exit\n/help\n"))
     play.shell.run()

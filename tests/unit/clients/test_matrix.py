@@ -8,14 +8,14 @@ from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from tests.clients import hostile, script, table
 from tests.clients.__main__ import main
 from tests.clients.catalog import CLIENTS, KILLED, Client, Row, plan
-from tests.clients.judge import Cell, Killed, Observed, as_json, is_worse, judged
+from tests.clients.judge import Cell, KillOutcome, ObservedRun, as_json, is_worse, judged
 from tests.fakes.real_agents import CannotInstall, Release, major_of
 from tests.fakes.replies import SeenRequest
 
 KNOWN = Release("npm", "@x/kit", "1.0.0", "kit", 20)
 KIT = Client("kit", "kit", KNOWN)
 ROW = Row(KIT, KNOWN)
-FULL = Observed(
+FULL = ObservedRun(
     "completed",
     files={
         "shell.txt": "42\n",
@@ -60,15 +60,15 @@ def test_work_is_evaluated_from_files_on_disk() -> None:
         **dict.fromkeys(("shell", "write", "keys", "question", "ref", "usage"), "yes"),
         "denied": "refused",
     }
-    nothing = judged("work", ROW, Observed("", "it hung"))
+    nothing = judged("work", ROW, ObservedRun("", "it hung"))
     assert {cell.word for cell in nothing.values()} == {"no"}
     assert "it hung" in nothing["shell"].why
 
 
 def test_a_key_that_was_seen_and_a_look_that_never_was_do_not_pass() -> None:
-    seen = Observed("completed", files={"look.txt": "LOOKED\n"}, leaked=("a key in look.txt",))
+    seen = ObservedRun("completed", files={"look.txt": "LOOKED\n"}, leaked=("a key in look.txt",))
     assert judged("work", ROW, seen)["keys"] == Cell("no", "seen: a key in look.txt")
-    assert judged("work", ROW, Observed("completed"))["keys"].word == "no"
+    assert judged("work", ROW, ObservedRun("completed"))["keys"].word == "no"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_key_that_was_seen_and_a_look_that_never_was_do_not_pass() -> None:
 def test_denied_action_is_evaluated_from_the_file_and_the_reason(
     files: tuple[str, ...], heard: bool, word: str
 ) -> None:
-    seen = Observed("completed", files=dict.fromkeys(files, ""), heard_refusal=heard)
+    seen = ObservedRun("completed", files=dict.fromkeys(files, ""), heard_refusal=heard)
     assert judged("work", ROW, seen)["denied"].word == word
 
 
@@ -99,7 +99,7 @@ def test_denied_action_is_evaluated_from_the_file_and_the_reason(
 def test_planted_configuration_must_run_nothing_and_switch_off_no_rule(
     files: tuple[str, ...], heard: bool, word: str, why: str
 ) -> None:
-    seen = Observed("completed", files=dict.fromkeys(files, ""), heard_refusal=heard)
+    seen = ObservedRun("completed", files=dict.fromkeys(files, ""), heard_refusal=heard)
     cell = judged("config", ROW, seen)["config"]
     assert (cell.word, cell.why[: len(why)]) == (word, why)
 
@@ -114,11 +114,11 @@ def steps(*lines: int) -> dict[str, str]:
 
 
 def test_a_kill_is_survived_if_its_step_was_done_once_and_the_node_completed() -> None:
-    kills = tuple(map(Killed, KILLED))
-    good = Observed("completed", files=steps(0, 1, 2, 3), completions=1, kills=kills)
+    kills = tuple(map(KillOutcome, KILLED))
+    good = ObservedRun("completed", files=steps(0, 1, 2, 3), completions=1, kills=kills)
     assert {cell.word for cell in judged("kills", ROW, good).values()} == {"yes"}
     twice = judged(
-        "kills", ROW, Observed("completed", files=steps(0, 1, 1, 3), completions=1, kills=kills)
+        "kills", ROW, ObservedRun("completed", files=steps(0, 1, 1, 3), completions=1, kills=kills)
     )
     assert [cell.why for cell in twice.values()] == [
         "",
@@ -126,23 +126,23 @@ def test_a_kill_is_survived_if_its_step_was_done_once_and_the_node_completed() -
         "the step was done 0 times",
         "",
     ]
-    for ended in (Observed("failed", "why", steps(0, 1, 2, 3), kills=kills), Observed("")):
+    for ended in (ObservedRun("failed", "why", steps(0, 1, 2, 3), kills=kills), ObservedRun("")):
         assert {cell.word for cell in judged("kills", ROW, ended).values()} == {"no"}
 
 
 def test_declared_limitation_of_an_agent_is_not_a_failure() -> None:
     weak = Client("weak", "weak", KNOWN, lacks={"shell": "-", "denied": "sandbox"})
-    cells = judged("work", Row(weak, KNOWN), Observed("completed", files={"after.txt": ""}))
+    cells = judged("work", Row(weak, KNOWN), ObservedRun("completed", files={"after.txt": ""}))
     assert cells["shell"] == Cell("-")
     assert not is_worse(cells["denied"], weak.declared["denied"])
     assert is_worse(Cell("sandbox"), KIT.declared["denied"])
-    shown = as_json(ROW, judged("work", ROW, Observed("", "it hung")))
+    shown = as_json(ROW, judged("work", ROW, ObservedRun("", "it hung")))
     assert shown["worse"] == sorted(judged("work", ROW, FULL))
 
 
 def test_the_table_is_laid_between_its_markers_and_fits_the_page() -> None:
-    kills = tuple(map(Killed, KILLED))
-    outlived = Observed("completed", files=steps(0, 1, 2), completions=1, kills=kills)
+    kills = tuple(map(KillOutcome, KILLED))
+    outlived = ObservedRun("completed", files=steps(0, 1, 2), completions=1, kills=kills)
     cells = judged("work", ROW, FULL) | judged("kills", ROW, outlived)
     widest = Row(max(CLIENTS, key=lambda one: len(one.name)), KNOWN)
     page = table.laid_into(

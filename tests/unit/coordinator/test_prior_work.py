@@ -23,7 +23,7 @@ NOTES = tuple(
 FOUND = EarlierWorkFound(found=RelevantKnowledge(notes=NOTES, tokens=900))
 
 
-class Lookup:
+class PriorWorkHarness:
     """One coordinator whose gateway answers so."""
 
     def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
@@ -40,7 +40,7 @@ class Lookup:
 
 
 async def test_earlier_work_is_looked_up_once_a_cycle_and_after_a_restart(tmp_path: Path) -> None:
-    lookup = Lookup(tmp_path, FOUND)
+    lookup = PriorWorkHarness(tmp_path, FOUND)
     first = await lookup.work.section_for("a/b", 1)
     assert "It broke 0" in first
     assert await lookup.work.section_for("c/d", 1) == first
@@ -63,7 +63,7 @@ async def test_unavailable_database_is_reported_and_the_run_continues(tmp_path: 
     for number, (reason, answer) in enumerate(answers.items()):
         home = tmp_path / str(number)
         home.mkdir()
-        lookup = Lookup(home, answer)
+        lookup = PriorWorkHarness(home, answer)
         assert await lookup.work.section_for("a/b", 1) == ""
         [event] = lookup.line.reported
         assert (event.type, reason in event.data["reason"]) == ("knowledge.unavailable", True)
@@ -72,14 +72,14 @@ async def test_unavailable_database_is_reported_and_the_run_continues(tmp_path: 
 
 
 async def test_disabled_knowledge_is_not_searched(tmp_path: Path) -> None:
-    lookup = Lookup(tmp_path, FOUND, prompt_tokens=0)
+    lookup = PriorWorkHarness(tmp_path, FOUND, prompt_tokens=0)
     assert await lookup.work.section_for("a/b", 1) == ""
     assert lookup.line.asked == []
 
 
 async def test_smaller_window_gets_fewer_notes(tmp_path: Path) -> None:
     (tmp_path / "providers.yaml").write_text("tiny: {api: openai, models: {x: {context: 8192}}}\n")
-    lookup = Lookup(tmp_path, FOUND)
+    lookup = PriorWorkHarness(tmp_path, FOUND)
     small, large = [await lookup.work.section_for(model, 1) for model in ("tiny/x", "a/b")]
     assert estimate_text(small) <= 8192 // 32 < estimate_text(large)
 

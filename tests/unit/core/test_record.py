@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 from agiraph.core.record import Record, misfit_in_words
 
 
-class Everything(Record):
+class AllFieldsRecord(Record):
     """A record with a field of each kind."""
 
     names: tuple[str, ...] = ()
@@ -48,5 +48,5 @@ def test_a_value_that_does_not_fit_is_described_without_names_of_python(
     field: str, value: Any, said: str
 ) -> None:
     with pytest.raises(ValidationError) as error:
-        Everything.model_validate({field: value})
+        AllFieldsRecord.model_validate({field: value})
     assert misfit_in_words(error.value.errors()[0]) == said

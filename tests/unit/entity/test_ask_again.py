@@ -12,7 +12,7 @@ from agiraph.messages.control import Ok
 from transport.errors import PeerLost
 
 
-class Bus:
+class AbsentPeerRuntime:
     """A runtime whose peers are away for `absences` questions; the hours fly meanwhile."""
 
     def __init__(self, absences: int) -> None:
@@ -42,5 +42,5 @@ async def test_service_is_awaited_without_a_limit(
         pass
 
     monkeypatch.setattr("actors.runtime.ask_again.asyncio.sleep", at_once)
-    answer = await ask_until_answered(Bus(500), peer, ViewBoard())  # type: ignore[arg-type]
+    answer = await ask_until_answered(AbsentPeerRuntime(500), peer, ViewBoard())  # type: ignore[arg-type]
     assert answer.body == Ok()

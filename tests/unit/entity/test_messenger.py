@@ -20,7 +20,7 @@ from transport.errors import Nacked
 TEAM = TeamRoster(version=1, members=(TeamMember(id=WorkerId("ada-1"), name="ada"),))
 
 
-class Bus(FakeLine):
+class RefusingRuntime(FakeLine):
     """A bus that refuses messages, for these reasons in turn, and then accepts all."""
 
     def __init__(self, home: Path, *reasons: str) -> None:
@@ -43,7 +43,7 @@ def messenger(bus: FakeLine, answers: ArrivedAnswers | None = None) -> Messenger
     return Messenger(context, answers or ArrivedAnswers())
 
 
-async def send(bus: Bus) -> list[str]:
+async def send(bus: RefusingRuntime) -> list[str]:
     """Send a text to ada; return the events that were reported."""
     await messenger(bus).send_message("call-1", "ada", "Begin", "steer")
     return [event.type for event in bus.reported]
@@ -56,7 +56,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_message_is_retried_until_the_router_knows_a_new_worker(tmp_path: Path) -> None:
-    bus = Bus(tmp_path, "unknown_recipient", "unknown_recipient")
+    bus = RefusingRuntime(tmp_path, "unknown_recipient", "unknown_recipient")
     assert await send(bus) == ["message.sent"]
     assert len(bus.tried) == 3
     assert len(set(bus.tried)) == 1, "it is the same message each time"
@@ -68,7 +68,7 @@ async def test_message_is_retried_until_the_router_knows_a_new_worker(tmp_path: 
 async def test_undeliverable_message_is_refused_with_the_name_of_its_receiver(
     tmp_path: Path, reason: str, least: int, most: int
 ) -> None:
-    bus = Bus(tmp_path, *[reason] * 50)
+    bus = RefusingRuntime(tmp_path, *[reason] * 50)
     with pytest.raises(Refused, match="ada did not get it"):
         await send(bus)
     assert least <= len(bus.tried) <= most

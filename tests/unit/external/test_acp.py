@@ -20,20 +20,20 @@ from agiraph.external.agent_events import (
     UsageReported,
 )
 from agiraph.external.client_filesystem import ClientFilesystem
-from tests.unit.external.acp_talk import JsonObject, Talk
+from tests.unit.external.acp_connection import AcpConnection, JsonObject
 
 LOADS = {"loadSession": True}
 RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Talk:
+def talk(tmp_path: Path) -> AcpConnection:
     """A talk whose session has begun; the first prompt is in flight."""
-    return Talk(tmp_path).begin()
+    return AcpConnection(tmp_path).begin()
 
 
 def test_a_turn_from_initialize_to_its_last_message(tmp_path: Path) -> None:
-    talk = Talk(tmp_path)
+    talk = AcpConnection(tmp_path)
     assert talk.last["params"]["clientCapabilities"]["fs"]["writeTextFile"] is True
     talk.answers(protocolVersion=1, agentCapabilities={})
     assert talk.last["params"] == {"cwd": str(tmp_path), "mcpServers": []}
@@ -60,7 +60,7 @@ def test_a_turn_from_initialize_to_its_last_message(tmp_path: Path) -> None:
 
 
 def test_text_sent_during_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
-    talk = Talk(tmp_path)
+    talk = AcpConnection(tmp_path)
     talk.write(talk.driver.encode_prompt("and that"))
     talk.begin()
     assert talk.prompt == "do it\n\nand that"
@@ -77,7 +77,7 @@ def test_text_sent_during_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
-def test_an_interrupt_cancels_the_turn_and_its_permission_requests(talk: Talk) -> None:
+def test_an_interrupt_cancels_the_turn_and_its_permission_requests(talk: AcpConnection) -> None:
     prompt = talk.last["id"]
     assert talk.asks("r", toolCallId="t", title="X") == [
         PermissionRequested("'r'", "X", {"title": "X"})
@@ -95,7 +95,7 @@ def test_an_interrupt_cancels_the_turn_and_its_permission_requests(talk: Talk) -
 
 
 def test_permission_is_granted_once_and_a_refusal_explained_in_the_next_prompt(
-    talk: Talk,
+    talk: AcpConnection,
 ) -> None:
     prompt = talk.last["id"]
     edit = {"toolCallId": "e", "kind": "edit", "rawInput": {"file_path": "/w/a.py", "text": "x"}}
@@ -115,7 +115,7 @@ def test_permission_is_granted_once_and_a_refusal_explained_in_the_next_prompt(
     assert talk.prompt.endswith("not allowed to do that: never")
 
 
-def test_a_request_without_an_option_that_fits_is_cancelled(talk: Talk) -> None:
+def test_a_request_without_an_option_that_fits_is_cancelled(talk: AcpConnection) -> None:
     talk.requests(1, "session/request_permission", toolCall={"toolCallId": "t"}, options=[])
     talk.write(talk.driver.answer("1", ""))
     assert talk.last["result"] == CANCELLED
@@ -128,7 +128,7 @@ def test_a_request_without_an_option_that_fits_is_cancelled(talk: Talk) -> None:
 def test_replayed_updates_of_a_loaded_session_are_not_reported(
     tmp_path: Path, refuses_resume: bool
 ) -> None:
-    talk = Talk(tmp_path, "s0")
+    talk = AcpConnection(tmp_path, "s0")
     talk.answers(protocolVersion=1, agentCapabilities=RESUMES if refuses_resume else LOADS)
     if refuses_resume:
         assert talk.last["method"] == "session/resume"
@@ -141,7 +141,7 @@ def test_replayed_updates_of_a_loaded_session_are_not_reported(
 
 
 def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "s0")
+    talk = AcpConnection(tmp_path, "s0")
     talk.answers(protocolVersion=1, agentCapabilities=LOADS)
     talk.updates("available_commands_update", availableCommands=[])
     assert talk.answers() == [SessionIdReported("s0", is_new=True)]
@@ -152,7 +152,7 @@ def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> Non
 def test_lost_session_is_replaced_by_one_with_the_whole_task(
     tmp_path: Path, capabilities: JsonObject
 ) -> None:
-    talk = Talk(tmp_path, "s0")
+    talk = AcpConnection(tmp_path, "s0")
     talk.write(talk.driver.encode_prompt("and that"))
     talk.answers(protocolVersion=1, agentCapabilities=capabilities)
     for _ in capabilities:
@@ -164,7 +164,7 @@ def test_lost_session_is_replaced_by_one_with_the_whole_task(
 
 
 def test_preset_method_is_used_for_authentication(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, authenticate="key")
+    talk = AcpConnection(tmp_path, authenticate="key")
     talk.answers(protocolVersion=1)
     assert talk.last["params"] == {"methodId": "key"}
     talk.answers()
@@ -181,33 +181,33 @@ def test_a_session_gets_the_tool_servers_that_its_agent_can_use(tmp_path: Path) 
     headers = [{"name": "X", "value": "y"}]
     far = {"type": "http", "name": "far", "url": "http://127.0.0.1:1/mcp", "headers": headers}
     for can, given in (({}, [files]), ({"mcpCapabilities": {"http": True}}, [files, far])):
-        talk = Talk(tmp_path, mcp=servers)
+        talk = AcpConnection(tmp_path, mcp=servers)
         talk.answers(protocolVersion=1, agentCapabilities=can)
         assert talk.last["params"]["mcpServers"] == given
     with pytest.raises(ValueError, match="a command or a url"):
-        Talk(tmp_path, mcp={"none": {}})
+        AcpConnection(tmp_path, mcp={"none": {}})
 
 
 # --- failures ------------------------------------------------------------------------------------
 
 
 def test_failed_start_is_reported_with_the_message_of_the_agent(tmp_path: Path) -> None:
-    old = Talk(tmp_path)
+    old = AcpConnection(tmp_path)
     problem = "it speaks version 0 of the protocol, not 1"
     assert old.answers(protocolVersion=0) == [TurnEnded("", problem)]
     assert old.driver.verdict(0, "") == problem
-    locked = Talk(tmp_path)
+    locked = AcpConnection(tmp_path)
     locked.answers(protocolVersion=1)
     [ended] = locked.fails("Authentication required", data={"details": "run login"})
     assert ended == TurnEnded("", "session/new was refused: Authentication required: run login")
 
 
 def test_failed_or_truncated_turn_has_the_reason(tmp_path: Path) -> None:
-    failed = Talk(tmp_path).begin().fails("Internal error", data="429")
+    failed = AcpConnection(tmp_path).begin().fails("Internal error", data="429")
     assert failed == [TurnEnded("", "Internal error: 429")]
-    refused = Talk(tmp_path).begin().answers(stopReason="refusal")
+    refused = AcpConnection(tmp_path).begin().answers(stopReason="refusal")
     assert refused == [TurnEnded("", "the model refused to go on")]
-    killed = Talk(tmp_path).begin()
+    killed = AcpConnection(tmp_path).begin()
     killed.writes("I was")
     assert killed.driver.feed(b"") == [TextReported("I was")]
     assert killed.driver.verdict(-9, "") == "killed by SIGKILL"
@@ -226,7 +226,7 @@ def test_files_are_read_and_written_only_within_its_folder(tmp_path: Path) -> No
     (out / "secret").write_text("s")
     (folder / "link").symlink_to(out)
     (folder / "own").symlink_to(out / "secret")
-    talk = Talk(folder).begin()
+    talk = AcpConnection(folder).begin()
     inside = str(folder / "a/b.txt")
     talk.requests(1, "fs/write_text_file", path=inside, content="1\n2\n3\n")
     assert talk.last["result"] == {}
@@ -259,14 +259,14 @@ def test_a_readable_folder_is_not_written(tmp_path: Path) -> None:
 
 
 def test_the_client_is_not_offered_to_an_agent_that_uses_files_itself(tmp_path: Path) -> None:
-    offered = Talk(tmp_path, client_files=False).written[0]["params"]["clientCapabilities"]
+    offered = AcpConnection(tmp_path, client_files=False).written[0]["params"]["clientCapabilities"]
     assert offered["fs"] == {"readTextFile": False, "writeTextFile": False}
 
 
 # --- updates -------------------------------------------------------------------------------------
 
 
-def test_command_is_reported_as_typed_once_it_is_known(talk: Talk) -> None:
+def test_command_is_reported_as_typed_once_it_is_known(talk: AcpConnection) -> None:
     shell = {"toolCallId": "t", "kind": "execute", "title": "bash"}
     assert talk.updates("tool_call", **shell, status="in_progress", rawInput={"cwd": "/w"}) == []
     command = ["/bin/bash", "-lc", "rm -r 'a b'"]
@@ -300,14 +300,14 @@ def test_the_output_of_a_command_is_text_with_its_exit_code(raw: Any, shown: str
     assert output_of({"rawOutput": {"exit_code": 3}, "content": TEXT_NO}) == "exit code 3\nno"
 
 
-def test_plan_is_reported_when_it_changes(talk: Talk) -> None:
+def test_plan_is_reported_when_it_changes(talk: AcpConnection) -> None:
     rows = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]
     plan = [TextReported("Plan:\n- [x] look\n- [ ] write")]
     assert talk.updates("plan", entries=rows) == plan
     assert talk.updates("plan", entries=rows) == []
 
 
-def test_incomplete_or_unknown_updates_are_skipped(talk: Talk) -> None:
+def test_incomplete_or_unknown_updates_are_skipped(talk: AcpConnection) -> None:
     assert talk.receive({"id": 99, "result": {}}) == []
     assert talk.receive({"method": "session/update", "params": {"update": "x"}}) == []
     assert talk.updates("tool_call", title="no id") == []

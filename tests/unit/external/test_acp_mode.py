@@ -7,7 +7,7 @@ import pytest
 
 from agiraph.external.agent_events import SessionIdReported, SessionMustEnd
 from agiraph.external.preset import load_agents
-from tests.unit.external.acp_talk import JsonObject, Talk
+from tests.unit.external.acp_connection import AcpConnection, JsonObject
 
 RESUMES: JsonObject = {"sessionCapabilities": {"resume": {}}}
 IN_AUTO = "it is in its mode 'auto', and is to work in 'default' only"
@@ -27,9 +27,9 @@ def options(current: str, *known: str) -> JsonObject:
     return {"configOptions": [model, mode]}
 
 
-def begun(folder: Path, report: JsonObject, session: str = "", **preset: Any) -> Talk:
+def begun(folder: Path, report: JsonObject, session: str = "", **preset: Any) -> AcpConnection:
     """Return a talk whose session has begun with this report of its modes."""
-    talk = Talk(folder, session, **{"mode": "default", **preset})
+    talk = AcpConnection(folder, session, **{"mode": "default", **preset})
     talk.answers(protocolVersion=1, agentCapabilities=RESUMES if session else {})
     assert talk.answers(sessionId="s1", **report)[0] == SessionIdReported("s1")
     return talk
@@ -79,7 +79,7 @@ def test_first_supported_name_of_a_mode_is_set(tmp_path: Path, sandboxed: bool, 
 def test_an_agent_without_the_mode_gets_no_task_and_is_ended(
     tmp_path: Path, report: JsonObject
 ) -> None:
-    talk = Talk(tmp_path, mode="default")
+    talk = AcpConnection(tmp_path, mode="default")
     talk.answers(protocolVersion=1)
     problem = "it has no mode 'default', in which it is to work (it has: auto, yolo)"
     assert talk.answers(sessionId="s1", **report) == [SessionMustEnd(problem)]
@@ -138,7 +138,7 @@ def test_agent_may_change_to_a_stricter_mode(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("session", "method"), [("", "session/new"), ("s0", "session/resume")])
 def test_a_session_gets_the_meta_of_its_preset(tmp_path: Path, session: str, method: str) -> None:
-    talk = Talk(tmp_path, session, meta={"maker": {"ask": ["Bash"]}})
+    talk = AcpConnection(tmp_path, session, meta={"maker": {"ask": ["Bash"]}})
     talk.answers(protocolVersion=1, agentCapabilities=RESUMES)
     assert talk.last["method"] == method
     assert talk.last["params"]["_meta"] == {"maker": {"ask": ["Bash"]}}

@@ -16,7 +16,7 @@ from tests.fakes.line import FakeLine, arrived
 from tests.unit.files.files_home import FilesHome
 
 
-class Service:
+class FilesServiceHarness:
     """The service `files` of a home, and the requests of `ada`."""
 
     def __init__(self, folder: Path) -> None:
@@ -46,15 +46,15 @@ class Service:
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Service]:
-    service = Service(tmp_path)
+async def service(tmp_path: Path) -> AsyncIterator[FilesServiceHarness]:
+    service = FilesServiceHarness(tmp_path)
     serving = asyncio.ensure_future(service.actor.serve())
     yield service
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
 
 
-async def test_an_older_process_of_a_worker_changes_nothing(service: Service) -> None:
+async def test_an_older_process_of_a_worker_changes_nothing(service: FilesServiceHarness) -> None:
     assert await service.answered(service.write("new", 2)) == FilesChanged(made=1)
     older = service.write("old", 1)
     await service.answered(service.request(ListFiles(), 2))
@@ -63,7 +63,7 @@ async def test_an_older_process_of_a_worker_changes_nothing(service: Service) ->
 
 
 async def test_requests_of_a_process_that_has_ended_are_dropped(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: FilesServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its successor may run at home, where it asks nothing of this service."""
     has_begun, may_go_on = threading.Event(), threading.Event()

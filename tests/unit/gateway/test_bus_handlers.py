@@ -41,7 +41,7 @@ MESSAGES = [
 ]
 
 
-class Crash(BaseException):
+class SimulatedKill(BaseException):
     """Stands for kill -9."""
 
 
@@ -65,7 +65,7 @@ async def test_message_with_interrupted_handling_has_its_effect_once(
     line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*args: object, **named: object) -> None:
-        raise Crash
+        raise SimulatedKill
 
     gateway = opened(line)
     if crash_at == "messages":
@@ -76,7 +76,7 @@ async def test_message_with_interrupted_handling_has_its_effect_once(
         monkeypatch.setattr(line, "done", crash)
     line.put(received)
     runtime = cast(Runtime, line)
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedKill):
         await attend(gateway, runtime, KnowledgeRequestHandler(gateway, runtime))
     assert line.finished == []
     gateway.close()

@@ -25,7 +25,7 @@ def launch(incarnation: int = 1, kind: str = "worker") -> bytes:
     return ActorLaunch(ADA, kind, incarnation, b"t", "ipc://home", home, {}, {}).pack()
 
 
-class Hand:
+class HostProcessesHarness:
     """The processes of a host, with sleeping programs in place of actors, and their reports."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,13 +58,17 @@ class Hand:
 
 
 @pytest.fixture
-async def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hand]:
-    hand = Hand(tmp_path, monkeypatch)
+async def hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[HostProcessesHarness]:
+    hand = HostProcessesHarness(tmp_path, monkeypatch)
     yield hand
     await hand.processes.kill_all()
 
 
-async def test_repeated_launch_is_confirmed_and_a_late_one_refused(hand: Hand) -> None:
+async def test_repeated_launch_is_confirmed_and_a_late_one_refused(
+    hand: HostProcessesHarness,
+) -> None:
     spawn, processes = hand.processes.spawn, hand.processes
     pids = await asyncio.gather(spawn(launch(2)), spawn(launch(2)))
     assert len({*pids}) == len(hand.launched) == 1
@@ -79,7 +83,7 @@ async def test_repeated_launch_is_confirmed_and_a_late_one_refused(hand: Hand) -
     assert [(end.incarnation, end.signal) for end in hand.reported] == [(2, 9)]
 
 
-async def test_process_started_during_kill_all_is_killed(hand: Hand) -> None:
+async def test_process_started_during_kill_all_is_killed(hand: HostProcessesHarness) -> None:
     hand.may_spawn.clear()
     spawning = asyncio.create_task(hand.processes.spawn(launch()))
     await asyncio.sleep(0)
@@ -91,7 +95,7 @@ async def test_process_started_during_kill_all_is_killed(hand: Hand) -> None:
     assert hand.processes.rows() == ()
 
 
-async def test_process_killed_during_its_start_ends_at_once(hand: Hand) -> None:
+async def test_process_killed_during_its_start_ends_at_once(hand: HostProcessesHarness) -> None:
     hand.may_spawn.clear()
     spawning = asyncio.create_task(hand.processes.spawn(launch()))
     await asyncio.sleep(0)
@@ -102,7 +106,9 @@ async def test_process_killed_during_its_start_ends_at_once(hand: Hand) -> None:
     assert [(end.incarnation, end.signal) for end in hand.reported] == [(1, 9)]
 
 
-async def test_end_of_a_process_is_reported_again_on_a_late_signal(hand: Hand) -> None:
+async def test_end_of_a_process_is_reported_again_on_a_late_signal(
+    hand: HostProcessesHarness,
+) -> None:
     await hand.processes.spawn(launch())
     hand.processes.signal(ADA, 1, 9)
     hand.processes.signal(ADA, 7, 0)
@@ -115,7 +121,7 @@ async def test_end_of_a_process_is_reported_again_on_a_late_signal(hand: Hand) -
 
 
 async def test_only_workers_are_launched_and_a_failed_launch_can_be_repeated(
-    hand: Hand, monkeypatch: pytest.MonkeyPatch
+    hand: HostProcessesHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Refused, match="shop/ada is a 'coordinator', which runs on the home's own"):
         await hand.processes.spawn(launch(kind="coordinator"))

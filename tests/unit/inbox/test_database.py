@@ -19,7 +19,7 @@ from agiraph.storage.disk_space import DiskFull
 from tests.unit.inbox.asking import ADA, asking
 
 
-class Counted(GatewayDatabase):
+class CountingDatabase(GatewayDatabase):
     """A database that counts the rows that are read from it, and SQLite's own steps."""
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ def live(path: Path) -> None:
 
 def work(path: Path) -> tuple[int, int]:
     """Return how many rows opening the books and a page of each reads, and SQLite's steps."""
-    with closing(Counted(path)) as counted:
+    with closing(CountingDatabase(path)) as counted:
         thread, book, dead = (
             MessageHistory(counted),
             QuestionStore(counted),

@@ -14,7 +14,7 @@ LEAD = "You are atlas, the coordinator of a team."
 ADA = "You are ada, a digger.\n\nYou like earth."
 
 
-class Play:
+class PlaybookConversation:
     """One conversation with one playbook."""
 
     def __init__(self, folder: Path, playbook: str, system: str = LEAD, name: str = "play") -> None:
@@ -69,7 +69,7 @@ roles:
 
 
 def test_steps_run_in_order_and_see_earlier_results(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     first = play.step("earth")
     assert (first.text, said(first)) == (
         "I begin with: Dig.",
@@ -81,7 +81,7 @@ def test_steps_run_in_order_and_see_earlier_results(tmp_path: Path) -> None:
 
 
 def test_the_same_question_gets_the_same_answer_with_the_same_ids(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     assert play.ask() == play.ask()
     ids = {play.step().tool_calls[0].id, play.step().tool_calls[0].id}
     assert len(ids) == 2
@@ -89,20 +89,20 @@ def test_the_same_question_gets_the_same_answer_with_the_same_ids(tmp_path: Path
 
 
 def test_two_entities_never_share_a_call_id(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns), entity="a/y")
     other = asyncio.run(play.provider.generate(request, lambda text: None))
     assert other.tool_calls[0].id != play.ask().tool_calls[0].id
 
 
 def test_interrupted_answer_is_repeated(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     play.turns.append(AssistantTurn(text="I beg", interrupted=True))
     assert play.ask().tool_calls[0].name == "bash"
 
 
 def test_messages_and_notices_in_between_change_nothing(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     play.step()
     play.hear("[Board]: node x has ended")
     play.hear("[Message from ben]: hello")
@@ -123,14 +123,14 @@ roles:
 
 
 def test_step_is_repeated_until_its_condition_is_true(tmp_path: Path) -> None:
-    play = Play(tmp_path, LOOP)
+    play = PlaybookConversation(tmp_path, LOOP)
     assert play.step('{"left": 1}').tool_calls[0].name == "wait"
     assert play.step('{"left": 0}').tool_calls[0].name == "wait"
     assert said(play.ask()) == [("finish", {"summary": '{"left": 0}'})]
 
 
 def test_a_failed_call_is_made_again_but_not_for_ever(tmp_path: Path) -> None:
-    play = Play(tmp_path, LOOP)
+    play = PlaybookConversation(tmp_path, LOOP)
     names = [play.step("[interrupted]", is_error=True).tool_calls[0].name for _ in range(4)]
     assert names == ["wait", "wait", "wait", "finish"]
 
@@ -160,7 +160,7 @@ roles:
 
 
 def test_step_makes_a_call_per_item_and_unsuitable_steps_are_skipped(tmp_path: Path) -> None:
-    play = Play(tmp_path, CHOICES)
+    play = PlaybookConversation(tmp_path, CHOICES)
     assert [call.arguments for call in play.step().tool_calls] == [{"name": "ada"}, {"name": "ben"}]
     assert said(play.step()) == [
         (
@@ -189,7 +189,7 @@ GIVEN = "# Assignment: {}\n\nDig.\n\n## References\n\n- up: nodes/up-w-1/publish
 
 
 def test_script_of_a_worker_restarts_at_its_last_assignment(tmp_path: Path) -> None:
-    play = Play(tmp_path, WORKERS, ADA)
+    play = PlaybookConversation(tmp_path, WORKERS, ADA)
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     assert said(play.step()) == [("bash", {"command": "dig garden"})]
     assert said(play.step()) == [("publish", {"summary": "nodes/up-w-1/published"})]
@@ -198,14 +198,14 @@ def test_script_of_a_worker_restarts_at_its_last_assignment(tmp_path: Path) -> N
 
 
 def test_an_unknown_role_plays_any_worker(tmp_path: Path) -> None:
-    play = Play(tmp_path, WORKERS, "You are eve, an art critic.")
+    play = PlaybookConversation(tmp_path, WORKERS, "You are eve, an art critic.")
     play.turns = [UserTurn(content=GIVEN.format("x"))]
     assert play.step().text == "art critic does nothing"
     assert "script ends" in (play.step().text or "")
 
 
 def test_message_of_the_human_is_answered_once_and_the_script_continues(tmp_path: Path) -> None:
-    play = Play(tmp_path, WORKERS, ADA)
+    play = PlaybookConversation(tmp_path, WORKERS, ADA)
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     play.step()
     play.hear("[Message from human]: how far?")
@@ -217,7 +217,9 @@ def test_message_of_the_human_is_answered_once_and_the_script_continues(tmp_path
 
 
 def test_message_of_the_human_read_by_a_tool_is_answered(tmp_path: Path) -> None:
-    play = Play(tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA)
+    play = PlaybookConversation(
+        tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA
+    )
     play.turns = [UserTurn(content=GIVEN.format("garden"))]
     play.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
     assert said(play.step()) == [
@@ -227,24 +229,24 @@ def test_message_of_the_human_read_by_a_tool_is_answered(tmp_path: Path) -> None
 
 
 def test_result_text_is_not_expanded_as_a_template(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     play.step("{{ 7 * 7 }}")
     assert play.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"
 
 
 def test_no_tokens_are_counted_and_nothing_is_paid(tmp_path: Path) -> None:
-    usage = Play(tmp_path, TWO_STEPS).ask().usage
+    usage = PlaybookConversation(tmp_path, TWO_STEPS).ask().usage
     assert (usage.tokens, usage.cost_usd) == (0, 0)
 
 
-def refused(play: Play) -> ProviderError:
+def refused(play: PlaybookConversation) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         play.ask()
     return caught.value
 
 
 def test_an_unknown_playbook_is_refused_with_the_known(tmp_path: Path) -> None:
-    play = Play(tmp_path, TWO_STEPS)
+    play = PlaybookConversation(tmp_path, TWO_STEPS)
     for name in ("digging", "../play", ""):
         play.model = f"script/{name}"
         error = refused(play)
@@ -275,14 +277,16 @@ def test_an_unknown_playbook_is_refused_with_the_known(tmp_path: Path) -> None:
 def test_a_faulty_playbook_is_refused_with_its_place(
     tmp_path: Path, playbook: str, reason: str
 ) -> None:
-    error = refused(Play(tmp_path, playbook))
+    error = refused(PlaybookConversation(tmp_path, playbook))
     assert error.kind == "bad_request"
     assert not error.is_retryable
     assert re.search(reason, str(error)), str(error)
 
 
 async def test_thinking_can_be_cancelled(tmp_path: Path) -> None:
-    play = Play(tmp_path, "roles: {coordinator: {steps: [{id: a, say: x, think_seconds: 86400}]}}")
+    play = PlaybookConversation(
+        tmp_path, "roles: {coordinator: {steps: [{id: a, say: x, think_seconds: 86400}]}}"
+    )
 
     request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns))
     task = asyncio.ensure_future(play.provider.generate(request, lambda text: None))

@@ -83,11 +83,11 @@ def test_text_log_shows_the_event_and_its_fields() -> None:
 
 
 def test_unwritable_line_stops_no_process() -> None:
-    class Full(io.StringIO):
+    class FullStream(io.StringIO):
         def write(self, text: str) -> int:
             raise OSError("no space left")
 
-    set_up_logging(stream=Full())
+    set_up_logging(stream=FullStream())
     logger().error("lost")
 
 

@@ -59,7 +59,7 @@ class CountingConnection:
         return text
 
 
-class Server:
+class McpServerHarness:
     """The process of the server `priv`, and the entities of a home that use it."""
 
     def __init__(self, folder: Path, settings: McpServerConfig) -> None:
@@ -108,14 +108,14 @@ class Server:
 @pytest.fixture
 async def server(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Server]:
+) -> AsyncIterator[McpServerHarness]:
     async def call_tool(*_: object) -> tuple[str, bool]:
         return "said", False
 
     monkeypatch.setattr(server_process, "call_tool", call_tool)
     private = {"grant": (), "lend": False}
     settings = McpServerConfig(command="x", **(private | getattr(request, "param", {})))
-    server = Server(tmp_path, settings)
+    server = McpServerHarness(tmp_path, settings)
     (server.desk.home.path / "approvals.yaml").write_text("rules: []\n")
     server.desk.give(server.desk.input)
     serving = asyncio.ensure_future(server.process.serve())
@@ -124,7 +124,9 @@ async def server(
     await asyncio.gather(serving, return_exceptions=True)
 
 
-async def test_a_server_that_is_granted_to_no_worker_is_not_started(server: Server) -> None:
+async def test_a_server_that_is_granted_to_no_worker_is_not_started(
+    server: McpServerHarness,
+) -> None:
     ada = server.desk.address("ada")
     assert not await server.lists(ada)
     answer = await server.call(ada)
@@ -134,7 +136,7 @@ async def test_a_server_that_is_granted_to_no_worker_is_not_started(server: Serv
 
 
 @pytest.mark.parametrize("server", [{"grant": ("ADA",)}], indirect=True)
-async def test_a_grant_by_name_is_for_that_worker_alone(server: Server) -> None:
+async def test_a_grant_by_name_is_for_that_worker_alone(server: McpServerHarness) -> None:
     assert await server.lists(server.desk.address("ada"))
     assert "said" in (await server.call(server.desk.address("ada"))).content
     assert not await server.lists(server.desk.address("bob"))
@@ -142,20 +144,20 @@ async def test_a_grant_by_name_is_for_that_worker_alone(server: Server) -> None:
 
 
 @pytest.mark.parametrize("server", [{"grant": ("spy",)}], indirect=True)
-async def test_grant_by_role_uses_the_role_on_the_board(server: Server) -> None:
+async def test_grant_by_role_uses_the_role_on_the_board(server: McpServerHarness) -> None:
     assert await server.lists(server.hire("eve", role="spy"))
     assert not await server.lists(server.hire("spy-x", role="clerk"))
 
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
-async def test_worker_with_a_lent_tool_can_call_no_other_tool(server: Server) -> None:
+async def test_worker_with_a_lent_tool_can_call_no_other_tool(server: McpServerHarness) -> None:
     eve = server.hire("eve", tools=("priv__ask",))
     assert "said" in (await server.call(eve)).content
     assert "'priv__tell' is not granted to eve" in (await server.call(eve, "tell")).content
 
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
-async def test_a_tool_of_a_node_ends_with_the_node(server: Server) -> None:
+async def test_a_tool_of_a_node_ends_with_the_node(server: McpServerHarness) -> None:
     eve = server.hire("eve")
     assert (await server.call(eve)).is_error
     server.assign("eve", "spying", tools=("priv__*",))
@@ -166,14 +168,16 @@ async def test_a_tool_of_a_node_ends_with_the_node(server: Server) -> None:
     assert (await server.call(eve)).is_error
 
 
-async def test_tool_of_a_server_that_lends_nothing_cannot_be_called(server: Server) -> None:
+async def test_tool_of_a_server_that_lends_nothing_cannot_be_called(
+    server: McpServerHarness,
+) -> None:
     eve = server.hire("eve", tools=("priv__ask",))
     assert not await server.lists(eve)
     assert (await server.call(eve)).is_error
 
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
-async def test_a_run_has_the_servers_of_its_terms(server: Server) -> None:
+async def test_a_run_has_the_servers_of_its_terms(server: McpServerHarness) -> None:
     ada = server.desk.address("ada")
     assert not await server.lists(ada)
     terms = {"mcp_servers": ("priv",)}
@@ -186,14 +190,14 @@ async def test_a_run_has_the_servers_of_its_terms(server: Server) -> None:
 
 @pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
 async def test_leading_worker_lists_lendable_tools_and_cannot_call_them(
-    server: Server,
+    server: McpServerHarness,
 ) -> None:
     boss = server.hire("boss", can_lead=True)
     assert await server.lists(boss)
     assert (await server.call(boss)).is_error
 
 
-async def test_caller_outside_the_run_is_refused(server: Server) -> None:
+async def test_caller_outside_the_run_is_refused(server: McpServerHarness) -> None:
     agent = server.desk.record.id
     for stranger in (f"{agent}/eve-1", "other-2/ada-1", "../x/ada-1"):
         assert isinstance(await server.ask(ListTools(), stranger), RefusedReply)
@@ -213,7 +217,9 @@ rules:
 
 
 @pytest.mark.parametrize("server", [{"grant": ("*",)}], indirect=True)
-async def test_a_rule_that_denies_a_tool_in_any_case_is_applied_here_too(server: Server) -> None:
+async def test_a_rule_that_denies_a_tool_in_any_case_is_applied_here_too(
+    server: McpServerHarness,
+) -> None:
     (server.desk.home.path / "approvals.yaml").write_text(RULES)
     ada, bob = server.desk.address("ada"), server.desk.address("bob")
     denied = await server.call(ada, query="the secret")

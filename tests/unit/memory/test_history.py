@@ -15,7 +15,7 @@ ADA = Author("human", "laptop")
 NOTE = "knowledge/x.md"
 
 
-class Shelf:
+class AgentMemory:
     """An agent's memory, and its writer."""
 
     def __init__(self, path: Path, versions: int = 5) -> None:
@@ -35,11 +35,11 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path)
+def shelf(tmp_path: Path) -> AgentMemory:
+    return AgentMemory(tmp_path)
 
 
-def test_every_version_is_kept_with_its_author(shelf: Shelf) -> None:
+def test_every_version_is_kept_with_its_author(shelf: AgentMemory) -> None:
     shelf.agent_writes("One.")
     shelf.agent_writes("Two.", append=True)
     shelf.files.edit(NOTE, "Three.", ADA, None)
@@ -54,7 +54,7 @@ def test_every_version_is_kept_with_its_author(shelf: Shelf) -> None:
     assert not (shelf.home.memory / NOTE).exists()
 
 
-def test_text_written_by_a_command_is_kept_before_it_is_replaced(shelf: Shelf) -> None:
+def test_text_written_by_a_command_is_kept_before_it_is_replaced(shelf: AgentMemory) -> None:
     shelf.agent_writes("One.")
     (shelf.home.memory / NOTE).write_text("By a command.\n")
     shelf.files.edit(NOTE, "One.", ADA, None)
@@ -65,7 +65,7 @@ def test_text_written_by_a_command_is_kept_before_it_is_replaced(shelf: Shelf) -
     ]
 
 
-def test_repeated_write_adds_no_version(shelf: Shelf) -> None:
+def test_repeated_write_adds_no_version(shelf: AgentMemory) -> None:
     for _ in range(2):
         shelf.agent_writes("One.", append=True)
         shelf.files.edit("MEMORY.md", "# Main\n", ADA, None)
@@ -74,7 +74,7 @@ def test_repeated_write_adds_no_version(shelf: Shelf) -> None:
 
 
 def test_only_the_last_versions_are_kept(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, versions=2)
+    shelf = AgentMemory(tmp_path, versions=2)
     for text in ("One.", "Two.", "Three."):
         shelf.agent_writes(text)
     assert [number for number, *_ in shelf.told()] == [2, 3]
@@ -82,7 +82,7 @@ def test_only_the_last_versions_are_kept(tmp_path: Path) -> None:
         shelf.history.version(NOTE, 1)
 
 
-def test_edit_of_an_outdated_text_is_refused_with_its_author(shelf: Shelf) -> None:
+def test_edit_of_an_outdated_text_is_refused_with_its_author(shelf: AgentMemory) -> None:
     shelf.agent_writes("One.")
     read = shelf.files.etag(NOTE)
     shelf.agent_writes("Two.")
@@ -97,7 +97,7 @@ def test_edit_of_an_outdated_text_is_refused_with_its_author(shelf: Shelf) -> No
     assert shelf.files.edit(NOTE, "Mine.", ADA, read).text == "Mine.\n"  # it is as was asked
 
 
-def test_a_person_may_replace_a_daily_log(shelf: Shelf) -> None:
+def test_a_person_may_replace_a_daily_log(shelf: AgentMemory) -> None:
     log = shelf.home.memory / "2026-11-22.md"
     log.write_text("# Long\n")
     shelf.files.edit("2026-11-22.md", "Short.", ADA, None)
@@ -105,12 +105,12 @@ def test_a_person_may_replace_a_daily_log(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(("path", "content"), [("MEMORY.md", ""), ("../GOAL.md", "x")])
-def test_invalid_or_required_file_is_refused(shelf: Shelf, path: str, content: str) -> None:
+def test_invalid_or_required_file_is_refused(shelf: AgentMemory, path: str, content: str) -> None:
     with pytest.raises(InvalidInput):
         shelf.files.edit(path, content, ADA, None)
 
 
-def test_concurrent_writers_lose_nothing(shelf: Shelf) -> None:
+def test_concurrent_writers_lose_nothing(shelf: AgentMemory) -> None:
     lines = {who: [f"{who} {number}." for number in range(20)] for who in ("One", "Two")}
 
     def write(who: str) -> None:

@@ -9,7 +9,7 @@ from agiraph.core.models import EntityState
 from agiraph.messages.child import ChildHeartbeat
 
 
-class Line:
+class RecordingEndpoint:
     """An endpoint that records its messages."""
 
     def __init__(self) -> None:
@@ -24,9 +24,9 @@ def busy(step: str) -> EntityState:
     return EntityState(state="busy", step=step)
 
 
-async def reported(steps: Iterable[str], before: str = "") -> tuple[Line, list[str]]:
+async def reported(steps: Iterable[str], before: str = "") -> tuple[RecordingEndpoint, list[str]]:
     """Return the posted and the noted states of `steps`; `before` was reported already."""
-    line, noted = Line(), list[str]()
+    line, noted = RecordingEndpoint(), list[str]()
     sender = HeartbeatSender(
         line,  # type: ignore[arg-type]
         60.0,

@@ -34,7 +34,7 @@ ADA = AgentId("ada-1")
 COORDINATOR = "ada-1/coordinator"
 
 
-class HandTime(TimeSource):
+class ManualTime(TimeSource):
     """A time that stands still until it is turned."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class SchedulerHome:
 
     def __init__(self, folder: Path) -> None:
         self.line = FakeLine(folder)
-        self.time = HandTime()
+        self.time = ManualTime()
         self.home = self.line.home.agent(ADA)
         self.home.path.mkdir(parents=True)
         self._task: asyncio.Task[None] | None = None

@@ -16,7 +16,7 @@ from tests.unit.llm.requests import ask
 DAY = 86_400.0
 
 
-class StandingClock(SystemClock):
+class FixedClock(SystemClock):
     """A clock that stands where it is put."""
 
     def __init__(self, at: float) -> None:
@@ -42,7 +42,7 @@ def held(limits: BudgetLimits, request: ModelRequest) -> dict[str, tuple[float |
 
 
 def test_all_budgets_of_a_call_apply_and_count_their_own_spending(ledger: UsageLedger) -> None:
-    clock = StandingClock(10 * DAY)
+    clock = FixedClock(10 * DAY)
     config = settings(agent_usd=5, agent_usd_per_day=2, trigger_usd=1)
     spend(ledger, 0.5, 9 * DAY, trigger="t-1")
     limits = ledger.limits(config, clock)
@@ -56,7 +56,7 @@ def test_all_budgets_of_a_call_apply_and_count_their_own_spending(ledger: UsageL
 
 
 def test_raise_counts_once_per_cause_and_survives_a_restart(tmp_path: Path) -> None:
-    clock, request = StandingClock(10 * DAY), ask(budget_usd=1)
+    clock, request = FixedClock(10 * DAY), ask(budget_usd=1)
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(), clock)
         [state] = limits.for_request(request)
@@ -69,7 +69,7 @@ def test_raise_counts_once_per_cause_and_survives_a_restart(tmp_path: Path) -> N
 
 
 def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(ledger: UsageLedger) -> None:
-    clock = StandingClock(10 * DAY)
+    clock = FixedClock(10 * DAY)
     limits = ledger.limits(settings(agent_usd_per_day=1), clock)
     [state] = limits.for_request(ask())
     limits.raise_by(state, 4.0, 0, "q-1")
@@ -81,7 +81,7 @@ def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(ledger: U
 def test_set_budget_overrides_the_settings_and_an_empty_one_is_unlimited(
     ledger: UsageLedger,
 ) -> None:
-    limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+    limits = ledger.limits(settings(agent_usd=5), FixedClock(0))
     limits.set(Budget(scope="agent", key="shop-1", usd=9))
     assert held(limits, ask()) == {"agent/total": (9, 0.0)}
     limits.set(Budget(scope="agent", key="shop-1"))
@@ -91,7 +91,7 @@ def test_set_budget_overrides_the_settings_and_an_empty_one_is_unlimited(
 def test_a_run_keeps_its_budget_in_tokens_if_a_call_names_only_dollars(
     ledger: UsageLedger,
 ) -> None:
-    limits = ledger.limits(settings(), StandingClock(0))
+    limits = ledger.limits(settings(), FixedClock(0))
     tokens = Budget(scope="run", key="run-1", tokens=500)
     limits.for_request(ask(budgets=(tokens,)))
     [state] = limits.for_request(ask(budget_usd=2))
@@ -99,7 +99,7 @@ def test_a_run_keeps_its_budget_in_tokens_if_a_call_names_only_dollars(
 
 
 def test_an_agents_own_budgets_are_known(ledger: UsageLedger) -> None:
-    limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
+    limits = ledger.limits(settings(agent_usd=1), FixedClock(0))
     [state] = limits.for_request(ask())
     assert owns_budget("shop-1", state, has_run=lambda run: False)
     assert not owns_budget("shop-2", state, has_run=lambda run: True)
@@ -112,7 +112,7 @@ def test_set_budget_discards_its_raises_and_keeps_the_other_unit(
     tmp_path: Path,
 ) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_tokens=900), StandingClock(0))
+        limits = ledger.limits(settings(agent_tokens=900), FixedClock(0))
         before = limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",))
         assert (before.usd, before.tokens, before.sets) == (2, 900, 1)
         limits.raise_by(before, 3.0, 0, "q-1")
@@ -125,19 +125,17 @@ def test_set_budget_discards_its_raises_and_keeps_the_other_unit(
         assert limits.for_request(ask()) == [again], "a raise that is asked for again is void, too"
         assert limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",)) == again
     with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_tokens=900), StandingClock(0))
+        limits = ledger.limits(settings(agent_tokens=900), FixedClock(0))
         assert limits.for_request(ask()) == [again], "it outlives the process"
         back = limits.unset("agent", "shop-1", "total")
         assert (back.usd, back.tokens, back.sets, back.is_own) == (None, 900, 3, False)
         assert limits.unset("agent", "shop-1", "total") == back
     with UsageLedger(tmp_path / "usage.db") as ledger:
-        assert ledger.limits(settings(agent_tokens=900), StandingClock(0)).for_request(ask()) == [
-            back
-        ]
+        assert ledger.limits(settings(agent_tokens=900), FixedClock(0)).for_request(ask()) == [back]
 
 
 def test_shortage_after_a_changed_budget_is_a_new_question(ledger: UsageLedger) -> None:
-    limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+    limits = ledger.limits(settings(agent_usd=5), FixedClock(0))
     [before] = limits.for_request(ask())
     shortage = Shortage(budget=before, unit="usd", needs=1)
     assert not is_outdated(shortage.identity, before)
@@ -150,7 +148,7 @@ def test_shortage_after_a_changed_budget_is_a_new_question(ledger: UsageLedger) 
 
 
 def test_budgets_are_listed_for_the_requested_scopes(ledger: UsageLedger) -> None:
-    limits = ledger.limits(settings(trigger_usd=1), StandingClock(0))
+    limits = ledger.limits(settings(trigger_usd=1), FixedClock(0))
     limits.set(Budget(scope="trigger", key="shop-1/t-1", usd=2))
     limits.set(Budget(scope="trigger", key="shop-2/t-1", usd=3))
     limits.set(Budget(scope="agent", key="shop-1"))
@@ -182,7 +180,7 @@ def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_p
 def test_bounds_of_a_node_count_one_attempt_also_in_a_later_process(tmp_path: Path) -> None:
     def counted(ledger: UsageLedger, key: str) -> tuple[int, int]:
         budget = Budget(scope="node", key=key, calls=9)
-        [state] = ledger.limits(settings(), StandingClock(0)).for_request(ask(budgets=(budget,)))
+        [state] = ledger.limits(settings(), FixedClock(0)).for_request(ask(budgets=(budget,)))
         return state.spent_calls, state.spent_tokens
 
     with UsageLedger(tmp_path / "usage.db") as ledger:

@@ -7,7 +7,7 @@ from transport.testing.fault_injecting_wire import FaultInjectingWire
 from transport.wire import WireEvents
 
 
-class Quiet:
+class RecordingWire:
     """A wire that records its frames, and delivers on request."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Listener:
     def writable(self) -> None: ...
 
 
-class Dice(random.Random):
+class ScriptedRandom(random.Random):
     """Rolls given numbers, then never a fault again."""
 
     def __init__(self, *rolls: float) -> None:
@@ -60,9 +60,9 @@ class Dice(random.Random):
 FAULT, CUT, REPEAT, HOLD = 0.0, 0.1, 0.5, 0.9
 
 
-async def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
+async def scene(dice: ScriptedRandom, frames: int = 3) -> tuple[RecordingWire, Listener]:
     """Send some frames over a noisy wire and let it come to rest."""
-    quiet, listener = Quiet(), Listener()
+    quiet, listener = RecordingWire(), Listener()
     wire = FaultInjectingWire(quiet, 0.01, dice)
     wire.open(listener)
     for number in range(frames):
@@ -77,23 +77,23 @@ async def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
 
 
 async def test_without_a_fault_every_frame_passes_once() -> None:
-    quiet, listener = await scene(Dice())
+    quiet, listener = await scene(ScriptedRandom())
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0
 
 
 async def test_frame_may_be_repeated() -> None:
-    quiet, _ = await scene(Dice(FAULT, REPEAT))
+    quiet, _ = await scene(ScriptedRandom(FAULT, REPEAT))
     assert quiet.sent == [b"\0", b"\0", b"\1", b"\2", b"last"]
 
 
 async def test_delayed_frames_keep_their_order() -> None:
-    quiet, listener = await scene(Dice(FAULT, HOLD))
+    quiet, listener = await scene(ScriptedRandom(FAULT, HOLD))
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0
 
 
 async def test_frame_may_be_lost_with_its_connection() -> None:
-    quiet, listener = await scene(Dice(1.0, FAULT, CUT))
+    quiet, listener = await scene(ScriptedRandom(1.0, FAULT, CUT))
     assert quiet.sent == [b"\0", b"last"]
     assert (listener.downs, listener.ups) == (1, 1)

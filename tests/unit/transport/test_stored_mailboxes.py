@@ -20,7 +20,7 @@ def ident(n: int) -> bytes:
     return n.to_bytes(16, "big")
 
 
-class Shelf:
+class MailboxFile:
     """A folder with a file of mailboxes that is opened again and again."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,8 +45,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path)
+def shelf(tmp_path: Path) -> Iterator[MailboxFile]:
+    shelf = MailboxFile(tmp_path)
     yield shelf
     shelf.close()
 
@@ -56,7 +56,7 @@ def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
     return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
 
 
-def test_committed_messages_are_kept_in_order_after_a_restart(shelf: Shelf) -> None:
+def test_committed_messages_are_kept_in_order_after_a_restart(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     for n in (3, 1, 2):
         boxes.accept("bob", ident(n), b"%d" % n)
@@ -70,7 +70,7 @@ def test_committed_messages_are_kept_in_order_after_a_restart(shelf: Shelf) -> N
     assert boxes.accept("bob", ident(4), b"4") > boxes.undone("bob", 9)[2].position
 
 
-def test_acknowledged_messages_stay_known_after_a_restart(shelf: Shelf) -> None:
+def test_acknowledged_messages_stay_known_after_a_restart(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     for n in range(5):
         boxes.accept("bob", ident(n), b"x")
@@ -86,7 +86,7 @@ def test_acknowledged_messages_stay_known_after_a_restart(shelf: Shelf) -> None:
     assert boxes.accept("eve", ident(1), b"x") > 0
 
 
-def test_message_acknowledged_before_its_commit_is_known_afterwards(shelf: Shelf) -> None:
+def test_message_acknowledged_before_its_commit_is_known_afterwards(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     boxes.accept("bob", ident(1), b"x")
     boxes.done("bob", ident(1))
@@ -97,7 +97,7 @@ def test_message_acknowledged_before_its_commit_is_known_afterwards(shelf: Shelf
 
 
 def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: MailboxFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_file, "PRUNE_FROM", 4)
     boxes = shelf.open(known_done=10)
@@ -115,7 +115,7 @@ def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
     db.close()
 
 
-def test_mailbox_bounds_apply_across_a_restart(shelf: Shelf) -> None:
+def test_mailbox_bounds_apply_across_a_restart(shelf: MailboxFile) -> None:
     boxes = shelf.open(max_messages=2, max_bytes=10)
     boxes.accept("bob", ident(1), bytes(6))
     boxes.commit()
@@ -125,7 +125,7 @@ def test_mailbox_bounds_apply_across_a_restart(shelf: Shelf) -> None:
     assert boxes.accept("bob", ident(3), b"") == FULL
 
 
-def test_messages_beyond_the_memory_are_read_from_the_file(shelf: Shelf) -> None:
+def test_messages_beyond_the_memory_are_read_from_the_file(shelf: MailboxFile) -> None:
     boxes = shelf.open(memory_bytes=10)
     for n in range(5):
         boxes.accept("bob", ident(n), b"%d" % n * 8)
@@ -137,7 +137,7 @@ def test_messages_beyond_the_memory_are_read_from_the_file(shelf: Shelf) -> None
     assert shelf.open().depths() == {}
 
 
-def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: Shelf) -> None:
+def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     for address in ("bob", "eve"):
         boxes.accept(address, ident(1), b"x")
@@ -151,7 +151,7 @@ def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: Shelf) -
     assert boxes.accept("bob", ident(1), b"x") > 0
 
 
-def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: Shelf) -> None:
+def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     boxes.accept("bob", ident(1), b"kept")
     boxes.accept("bob", ident(2), b"kept")
@@ -174,7 +174,7 @@ def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: Shelf) -> None
     assert boxes.depths() == {"bob": (1, 4), "eve": (1, 100_000)}
 
 
-def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(shelf: Shelf) -> None:
+def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(shelf: MailboxFile) -> None:
     noise = b"this is no database " * 1000
     shelf.path.parent.mkdir()
     for round_ in (1, 2):
@@ -188,7 +188,7 @@ def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(shelf: Shelf) 
         assert len(shelf.logged) == round_
 
 
-def test_a_damaged_page_is_found_when_the_file_is_opened(shelf: Shelf) -> None:
+def test_a_damaged_page_is_found_when_the_file_is_opened(shelf: MailboxFile) -> None:
     boxes = shelf.open()
     for n in range(500):
         boxes.accept("bob", ident(n), bytes(100))
@@ -203,7 +203,7 @@ def test_a_damaged_page_is_found_when_the_file_is_opened(shelf: Shelf) -> None:
     assert shelf.path.with_name("mailboxes.db.corrupt-1").read_bytes() == bytes(data)
 
 
-def test_a_file_cut_to_nothing_keeps_its_log(shelf: Shelf) -> None:
+def test_a_file_cut_to_nothing_keeps_its_log(shelf: MailboxFile) -> None:
     shelf.path.parent.mkdir()
     shelf.path.write_bytes(b"")
     wal = shelf.path.with_name("mailboxes.db-wal")
@@ -213,7 +213,7 @@ def test_a_file_cut_to_nothing_keeps_its_log(shelf: Shelf) -> None:
     assert aside.read_bytes() == b"what came last"
 
 
-def test_a_file_has_one_owner_and_is_private(shelf: Shelf) -> None:
+def test_a_file_has_one_owner_and_is_private(shelf: MailboxFile) -> None:
     shelf.open()
     with pytest.raises(StoreRefused, match="locked"):
         StoredMailboxes(shelf.path)
@@ -248,7 +248,7 @@ def test_with_full_durability_the_log_is_synced_whenever_asked(
     boxes.close()
 
 
-def test_file_stays_small_during_fifty_thousand_messages(shelf: Shelf) -> None:
+def test_file_stays_small_during_fifty_thousand_messages(shelf: MailboxFile) -> None:
     boxes = shelf.open(known_done=10_000)
     batch = 250
     before: list[bytes] = []
@@ -264,7 +264,7 @@ def test_file_stays_small_during_fifty_thousand_messages(shelf: Shelf) -> None:
     assert shelf.size < 1024 * 1024
 
 
-def test_file_shrinks_after_a_flood(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_shrinks_after_a_flood(shelf: MailboxFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_file, "TIDY_EVERY", 4)
     boxes = shelf.open()
     for n in range(1_000):
@@ -299,7 +299,7 @@ def test_order_is_kept_during_thousands_of_messages() -> None:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_irregular_file_is_refused(shelf: Shelf, kind: str) -> None:
+def test_irregular_file_is_refused(shelf: MailboxFile, kind: str) -> None:
     shelf.path.parent.mkdir(parents=True, exist_ok=True)
     UNREADABLE[kind](shelf.path)
     with pytest.raises(StoreRefused, match=r"mailboxes\.db cannot be opened: "):

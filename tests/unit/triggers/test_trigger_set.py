@@ -4,20 +4,20 @@ import pytest
 
 from agiraph.core.errors import Corrupt, IllegalTransition, InvalidInput
 from agiraph.triggers.trigger_set import TriggerSet
-from tests.unit.triggers.asked import AGENT, BOUNDS, START, Life
+from tests.unit.triggers.triggered_agent import AGENT, BOUNDS, START, TriggeredAgent
 
 HOUR = 3600.0
 
 
 @pytest.fixture
-def life() -> Life:
-    return Life()
+def life() -> TriggeredAgent:
+    return TriggeredAgent()
 
 
 # --- time ----------------------------------------------------------------------------------------
 
 
-def test_a_delayed_trigger_fires_once_and_is_done(life: Life) -> None:
+def test_a_delayed_trigger_fires_once_and_is_done(life: TriggeredAgent) -> None:
     trigger = life.add("delayed", delay_seconds=60)
     assert life.passes(59) == []
     [firing] = life.passes(1)
@@ -26,7 +26,7 @@ def test_a_delayed_trigger_fires_once_and_is_done(life: Life) -> None:
     assert life.passes(1e6) == []
 
 
-def test_missed_alarm_fires_late_unless_it_skips(life: Life) -> None:
+def test_missed_alarm_fires_late_unless_it_skips(life: TriggeredAgent) -> None:
     late = life.add("at_time", at="2025-06-15T16:00:00Z")
     skipped = life.add("at_time", at="2025-06-15T16:00:00Z", missed="skip")
     [firing] = life.passes(24 * HOUR)
@@ -35,7 +35,7 @@ def test_missed_alarm_fires_late_unless_it_skips(life: Life) -> None:
     assert life.now_is(skipped).reason == "its time was missed"
 
 
-def test_a_cron_job_fires_at_each_due_time(life: Life) -> None:
+def test_a_cron_job_fires_at_each_due_time(life: TriggeredAgent) -> None:
     life.add("scheduled", cron="0 * * * *")
     for _ in range(5):
         [firing] = life.passes(HOUR)
@@ -43,7 +43,7 @@ def test_a_cron_job_fires_at_each_due_time(life: Life) -> None:
         life.thinks_about(firing)
 
 
-def test_trigger_with_an_undelivered_firing_does_not_accumulate(life: Life) -> None:
+def test_trigger_with_an_undelivered_firing_does_not_accumulate(life: TriggeredAgent) -> None:
     trigger = life.add("scheduled", cron="* * * * *")
     [firing] = life.passes(60)
     assert life.passes(60) == []
@@ -52,12 +52,12 @@ def test_trigger_with_an_undelivered_firing_does_not_accumulate(life: Life) -> N
     assert len(life.passes(60)) == 1
 
 
-def test_all_missed_times_fire_if_configured(life: Life) -> None:
+def test_all_missed_times_fire_if_configured(life: TriggeredAgent) -> None:
     life.add("scheduled", cron="0 * * * *", missed="all")
     assert len(life.passes(5 * HOUR)) == 5
 
 
-def test_one_firing_counts_the_missed_times(life: Life) -> None:
+def test_one_firing_counts_the_missed_times(life: TriggeredAgent) -> None:
     life.add("scheduled", cron="0 * * * *")
     [firing] = life.passes(5 * HOUR)
     assert firing.missed == 4
@@ -66,14 +66,14 @@ def test_one_firing_counts_the_missed_times(life: Life) -> None:
 # --- heartbeats ----------------------------------------------------------------------------------
 
 
-def test_a_heartbeat_is_silent_when_nothing_happened(life: Life) -> None:
+def test_a_heartbeat_is_silent_when_nothing_happened(life: TriggeredAgent) -> None:
     beat = life.add("heartbeat", interval_seconds="30m")
     for _ in range(480):
         assert life.passes(1800) == []
     assert life.now_is(beat).skipped == 480
 
 
-def test_heartbeat_fires_once_for_an_event(life: Life) -> None:
+def test_heartbeat_fires_once_for_an_event(life: TriggeredAgent) -> None:
     life.add("heartbeat", interval_seconds=60)
     life.happens("human.nudge", entity="human")
     [firing] = life.passes(60)
@@ -81,7 +81,7 @@ def test_heartbeat_fires_once_for_an_event(life: Life) -> None:
     assert [life.passes(60) for _ in range(10)] == [[]] * 10
 
 
-def test_events_caused_by_a_heartbeat_do_not_fire_it_again(life: Life) -> None:
+def test_events_caused_by_a_heartbeat_do_not_fire_it_again(life: TriggeredAgent) -> None:
     life.add("heartbeat", interval_seconds=60)
     life.happens("human.nudge", entity="human")
     [firing] = life.passes(60)
@@ -106,7 +106,7 @@ def test_events_caused_by_a_heartbeat_do_not_fire_it_again(life: Life) -> None:
 # --- events --------------------------------------------------------------------------------------
 
 
-def test_event_fires_only_matching_triggers(life: Life) -> None:
+def test_event_fires_only_matching_triggers(life: TriggeredAgent) -> None:
     wanted = life.add("on_event", event_pattern="node.completed", filter={"node_id": "alpha"})
     life.add("on_event", event_pattern="node.failed")
     life.happens("node.completed", node="n2", name="beta")
@@ -117,7 +117,7 @@ def test_event_fires_only_matching_triggers(life: Life) -> None:
     assert "node.completed" in firing.about
 
 
-def test_processed_event_does_not_fire_again(life: Life) -> None:
+def test_processed_event_does_not_fire_again(life: TriggeredAgent) -> None:
     life.add("on_event", event_pattern="*")
     event = life.happens("node.completed", node="n1")
     assert len(life.fired()) == 1
@@ -125,7 +125,7 @@ def test_processed_event_does_not_fire_again(life: Life) -> None:
     assert life.fired() == []
 
 
-def test_trigger_does_not_fire_on_events_of_its_own_firing(life: Life) -> None:
+def test_trigger_does_not_fire_on_events_of_its_own_firing(life: TriggeredAgent) -> None:
     life.add("on_event", event_pattern="*")
     life.happens("human.nudge", entity="human")
     [firing] = life.fired()
@@ -135,7 +135,7 @@ def test_trigger_does_not_fire_on_events_of_its_own_firing(life: Life) -> None:
     assert len(life.fired()) == 1
 
 
-def test_events_over_the_rate_are_counted_and_skipped(life: Life) -> None:
+def test_events_over_the_rate_are_counted_and_skipped(life: TriggeredAgent) -> None:
     trigger = life.add("on_event", event_pattern="node.completed")
     for number in range(25):
         life.happens("node.completed", node=f"n{number}")
@@ -149,7 +149,7 @@ def test_events_over_the_rate_are_counted_and_skipped(life: Life) -> None:
 # --- silence -------------------------------------------------------------------------------------
 
 
-def test_idle_trigger_fires_once_until_another_event(life: Life) -> None:
+def test_idle_trigger_fires_once_until_another_event(life: TriggeredAgent) -> None:
     life.add("on_idle", idle_seconds="1h")
     life.passes(1800)
     life.happens("tool.called", entity="bob", node="n1")
@@ -164,7 +164,7 @@ def test_idle_trigger_fires_once_until_another_event(life: Life) -> None:
 # --- acts ----------------------------------------------------------------------------------------
 
 
-def test_paused_trigger_is_silent_and_continues_when_resumed(life: Life) -> None:
+def test_paused_trigger_is_silent_and_continues_when_resumed(life: TriggeredAgent) -> None:
     trigger = life.add("scheduled", cron="0 * * * *", missed="all")
     life.book.act(trigger.id, "pause", life.now, cause="m1")
     assert life.passes(10 * HOUR) == []
@@ -172,7 +172,7 @@ def test_paused_trigger_is_silent_and_continues_when_resumed(life: Life) -> None
     assert len(life.passes(HOUR)) == 1
 
 
-def test_manual_firing_happens_once_per_request(life: Life) -> None:
+def test_manual_firing_happens_once_per_request(life: TriggeredAgent) -> None:
     trigger = life.add("scheduled", cron="0 0 1 1 *")
     life.book.act(trigger.id, "fire", life.now, cause="m1")
     life.book.act(trigger.id, "fire", life.now, cause="m1")
@@ -180,7 +180,7 @@ def test_manual_firing_happens_once_per_request(life: Life) -> None:
     assert life.now_is(trigger).status == "active"
 
 
-def test_cancelled_trigger_stays_cancelled(life: Life) -> None:
+def test_cancelled_trigger_stays_cancelled(life: TriggeredAgent) -> None:
     trigger = life.add("heartbeat", interval_seconds=60)
     life.book.act(trigger.id, "cancel", life.now, cause="m1")
     life.book.act(trigger.id, "cancel", life.now, cause="m2")
@@ -190,14 +190,14 @@ def test_cancelled_trigger_stays_cancelled(life: Life) -> None:
     assert life.passes(HOUR) == []
 
 
-def test_trigger_is_found_by_its_name(life: Life) -> None:
+def test_trigger_is_found_by_its_name(life: TriggeredAgent) -> None:
     trigger = life.add("heartbeat", interval_seconds=60, name="pulse")
     assert life.book.find("pulse") == trigger
     with pytest.raises(InvalidInput, match=r"known: t-1 \(pulse\)"):
         life.book.find("other")
 
 
-def test_ended_triggers_are_forgotten_after_a_while(life: Life) -> None:
+def test_ended_triggers_are_forgotten_after_a_while(life: TriggeredAgent) -> None:
     for _ in range(50):
         life.add("delayed", delay_seconds=1)
         life.passes(2)
@@ -207,7 +207,7 @@ def test_ended_triggers_are_forgotten_after_a_while(life: Life) -> None:
 # --- on disk -------------------------------------------------------------------------------------
 
 
-def test_trigger_set_reads_what_it_wrote(life: Life) -> None:
+def test_trigger_set_reads_what_it_wrote(life: TriggeredAgent) -> None:
     for type_, config in (
         ("scheduled", {"cron": "0 9 * * *"}),
         ("on_event", {"event_pattern": "node.*", "filter": {"name": ["a", "b"]}}),

@@ -87,13 +87,13 @@ def test_question_answered_by_another_channel_ends_the_prompt() -> None:
 def test_late_answer_is_reported() -> None:
     client = FakeClient()
 
-    class Slow(Typist):
+    class SlowTypist(Typist):
         def typed(self, within_seconds: float = 0) -> str | None:
             answer = super().typed(within_seconds)
             if answer is not None:
                 client.answer("q-1", "by phone")
             return answer
 
-    screen = Slow("late")
+    screen = SlowTypist("late")
     watch(client, screen, client.ask(question()), event("human.question"))
     assert "answered before by anna" in screen.out.getvalue()

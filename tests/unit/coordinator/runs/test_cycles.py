@@ -48,7 +48,7 @@ class BoardInMemory:
 
 
 @dataclass
-class Lead:
+class CycleCoordinator:
     """As much of a coordinator as its cycles need."""
 
     home: Path
@@ -125,12 +125,12 @@ class Lead:
 
 
 @pytest.fixture
-def lead(tmp_path: Path) -> Lead:
-    return Lead(tmp_path)
+def lead(tmp_path: Path) -> CycleCoordinator:
+    return CycleCoordinator(tmp_path)
 
 
 async def test_ending_a_cycle_writes_notes_and_sets_an_alarm(
-    lead: Lead,
+    lead: CycleCoordinator,
 ) -> None:
     assert await lead.end() == {"cycle": 1, "next_cycle_at": "2026-01-01T01:00:00Z"}
     assert lead.cycles.is_asleep
@@ -148,18 +148,20 @@ async def test_ending_a_cycle_writes_notes_and_sets_an_alarm(
 async def test_latest_request_sets_the_time_of_the_next_cycle(
     tmp_path: Path, ordered: float | None, asked: str | None, seconds: float
 ) -> None:
-    lead = Lead(tmp_path, cycle_seconds=ordered)
+    lead = CycleCoordinator(tmp_path, cycle_seconds=ordered)
     await lead.end(next_in=asked)
     assert lead.run.next_at == MIDNIGHT + seconds
 
 
 async def test_cycle_without_a_given_time_uses_the_settings(tmp_path: Path) -> None:
-    lead = Lead(tmp_path, cycle_seconds=None)
+    lead = CycleCoordinator(tmp_path, cycle_seconds=None)
     await lead.end()
     assert lead.run.next_at == MIDNIGHT + lead.line.config.run.cycle_seconds
 
 
-async def test_call_repeated_after_a_crash_ends_one_cycle_and_sets_one_alarm(lead: Lead) -> None:
+async def test_call_repeated_after_a_crash_ends_one_cycle_and_sets_one_alarm(
+    lead: CycleCoordinator,
+) -> None:
     first = await lead.end()
     lead.time += 60
     lead.next_life()
@@ -171,7 +173,7 @@ async def test_call_repeated_after_a_crash_ends_one_cycle_and_sets_one_alarm(lea
 
 
 async def test_notes_that_were_written_before_the_crash_are_not_written_again_the_next_day(
-    lead: Lead,
+    lead: CycleCoordinator,
 ) -> None:
     await lead.end()
     lead.board_service = BoardInMemory("infinite", lead.clock)  # the board had not noted it
@@ -181,7 +183,7 @@ async def test_notes_that_were_written_before_the_crash_are_not_written_again_th
     assert "".join(lead.logs.values()).count("## Run r1, cycle 1\n") == 1
 
 
-async def test_ended_cycle_cannot_be_ended_again(lead: Lead) -> None:
+async def test_ended_cycle_cannot_be_ended_again(lead: CycleCoordinator) -> None:
     await lead.end("call-1")
     with pytest.raises(IllegalTransition, match="cycle 1 has ended already"):
         await lead.end("call-2")
@@ -195,7 +197,7 @@ async def test_ended_cycle_cannot_be_ended_again(lead: Lead) -> None:
     ],
 )
 async def test_invalid_end_of_a_cycle_is_refused_before_any_write(
-    lead: Lead, order: dict[str, str], why: str
+    lead: CycleCoordinator, order: dict[str, str], why: str
 ) -> None:
     with pytest.raises(InvalidInput, match=why):
         await lead.end(**order)
@@ -204,25 +206,25 @@ async def test_invalid_end_of_a_cycle_is_refused_before_any_write(
 
 
 async def test_finite_or_ended_run_has_no_cycles(tmp_path: Path) -> None:
-    finite = Lead(tmp_path / "finite", mode="finite")
+    finite = CycleCoordinator(tmp_path / "finite", mode="finite")
     with pytest.raises(IllegalTransition, match="finite"):
         await finite.end()
     assert not finite.cycles.is_infinite
-    ended = Lead(tmp_path / "ended")
+    ended = CycleCoordinator(tmp_path / "ended")
     ended.board_service.execute(c.StopRun("stopped", "enough"))
     with pytest.raises(IllegalTransition, match="the run has ended: it is stopped"):
         await ended.end()
     assert not ended.cycles.is_infinite
 
 
-async def test_long_notes_are_whole_in_memory_and_cut_on_the_board(lead: Lead) -> None:
+async def test_long_notes_are_whole_in_memory_and_cut_on_the_board(lead: CycleCoordinator) -> None:
     notes = "x" * (NOTES_KEPT + 10)
     await lead.end(notes=notes)
     assert lead.run.notes == notes[:NOTES_KEPT]
     assert notes in lead.logs["2026-01-01.md"]
 
 
-async def test_alarm_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> None:
+async def test_alarm_begins_the_next_cycle_with_goal_and_notes(lead: CycleCoordinator) -> None:
     await lead.end()
     told = lead.cycles.wake(lead.firing())
     assert told is not None
@@ -233,7 +235,7 @@ async def test_alarm_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> No
     assert lead.run.cycle == 2
 
 
-async def test_repeated_alarm_begins_one_cycle(lead: Lead) -> None:
+async def test_repeated_alarm_begins_one_cycle(lead: CycleCoordinator) -> None:
     await lead.end()
     first = lead.cycles.wake(lead.firing())
     lead.next_life()
@@ -241,7 +243,7 @@ async def test_repeated_alarm_begins_one_cycle(lead: Lead) -> None:
     assert lead.run.cycle == 2
 
 
-async def test_alarm_of_an_earlier_cycle_wakes_no_entity(lead: Lead) -> None:
+async def test_alarm_of_an_earlier_cycle_wakes_no_entity(lead: CycleCoordinator) -> None:
     await lead.end("call-1")
     lead.cycles.wake(lead.firing())
     await lead.end("call-2")
@@ -249,20 +251,22 @@ async def test_alarm_of_an_earlier_cycle_wakes_no_entity(lead: Lead) -> None:
     assert lead.cycles.is_asleep
 
 
-async def test_firing_of_another_trigger_starts_no_cycle(lead: Lead) -> None:
+async def test_firing_of_another_trigger_starts_no_cycle(lead: CycleCoordinator) -> None:
     await lead.end()
     other = lead.firing().model_copy(update={"trigger_id": "t-000000"})
     assert lead.cycles.wake(other) is None
     assert lead.cycles.is_asleep
 
 
-async def test_alarm_after_the_end_of_the_run_is_ignored(lead: Lead) -> None:
+async def test_alarm_after_the_end_of_the_run_is_ignored(lead: CycleCoordinator) -> None:
     await lead.end()
     lead.board_service.execute(c.StopRun("stopped", "enough"))
     assert lead.cycles.wake(lead.firing()) == ""
 
 
-async def test_alarm_is_set_again_for_the_remaining_time_after_a_crash(lead: Lead) -> None:
+async def test_alarm_is_set_again_for_the_remaining_time_after_a_crash(
+    lead: CycleCoordinator,
+) -> None:
     await lead.end()
     lead.time += HOUR / 2
     await lead.next_life().set_alarm_again()
@@ -274,13 +278,13 @@ async def test_alarm_is_set_again_for_the_remaining_time_after_a_crash(lead: Lea
     assert lead.alarms[0].body.config["delay_seconds"] > 0
 
 
-async def test_coordinator_that_is_awake_sets_no_alarm(lead: Lead) -> None:
+async def test_coordinator_that_is_awake_sets_no_alarm(lead: CycleCoordinator) -> None:
     await lead.cycles.set_alarm_again()
     assert not lead.alarms
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
-async def test_silent_coordinator_ends_its_cycle(lead: Lead, text: str | None) -> None:
+async def test_silent_coordinator_ends_its_cycle(lead: CycleCoordinator, text: str | None) -> None:
     await lead.cycles.end_silent(text)
     assert lead.cycles.is_asleep
     assert "(nothing was noted)" in lead.logs["2026-01-01.md"]
@@ -288,7 +292,7 @@ async def test_silent_coordinator_ends_its_cycle(lead: Lead, text: str | None) -
 
 @pytest.mark.parametrize(("kind", "lives"), [("overloaded", True), ("bad_key", False)])
 async def test_a_model_that_cannot_be_asked_now_is_asked_in_the_next_cycle(
-    lead: Lead, kind: str, lives: bool
+    lead: CycleCoordinator, kind: str, lives: bool
 ) -> None:
     failure = ModelFailure(kind, "not now")
     assert await lead.cycles.outlive(failure, "the model is away") is lives
@@ -299,7 +303,7 @@ async def test_a_model_that_cannot_be_asked_now_is_asked_in_the_next_cycle(
         assert len(lead.alarms) == 1
 
 
-def test_coordinator_that_ended_its_cycle_has_nothing_to_answer(lead: Lead) -> None:
+def test_coordinator_that_ended_its_cycle_has_nothing_to_answer(lead: CycleCoordinator) -> None:
     turns = lead.transcript.turns
     assert not lead.cycles.may_not_think
     turns.append(UserTurn(content="Work."))
@@ -312,7 +316,7 @@ def test_coordinator_that_ended_its_cycle_has_nothing_to_answer(lead: Lead) -> N
     assert not lead.cycles.may_not_think
 
 
-async def test_each_cycle_has_its_own_count_of_turns(lead: Lead) -> None:
+async def test_each_cycle_has_its_own_count_of_turns(lead: CycleCoordinator) -> None:
     lead.transcript.progress.model_turns = 7
     assert lead.cycles.turns_used == 7
     await lead.end()

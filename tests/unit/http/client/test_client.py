@@ -31,7 +31,7 @@ def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
     return client
 
 
-class Flaky:
+class FlakyGateway:
     """A gateway that dies at its first calls; records requests."""
 
     def __init__(self, deaths: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
@@ -47,7 +47,7 @@ class Flaky:
 
 
 def test_a_call_that_a_restart_broke_is_made_again_under_the_same_key() -> None:
-    gateway = Flaky(deaths=2)
+    gateway = FlakyGateway(deaths=2)
     with client_of(gateway) as client:
         sent: SentView = client.send("shop", "hello")
     assert sent.id == "00"
@@ -56,7 +56,7 @@ def test_a_call_that_a_restart_broke_is_made_again_under_the_same_key() -> None:
 
 
 def test_two_calls_have_two_keys_and_a_callers_own_key_is_used() -> None:
-    gateway = Flaky(deaths=0)
+    gateway = FlakyGateway(deaths=0)
     with client_of(gateway) as client:
         client.send("shop", "hello")
         client.send("shop", "hello")
@@ -77,7 +77,7 @@ def test_reading_call_has_no_idempotency_key() -> None:
 
 
 def test_client_does_not_wait_for_a_gateway_it_never_reached() -> None:
-    gateway = Flaky(deaths=9, error=httpx.ConnectError)
+    gateway = FlakyGateway(deaths=9, error=httpx.ConnectError)
     with client_of(gateway) as client:
         client._has_answered = False
         with pytest.raises(NotReachable):
@@ -86,7 +86,7 @@ def test_client_does_not_wait_for_a_gateway_it_never_reached() -> None:
 
 
 def test_retries_end_with_the_patience_or_with_an_expected_shutdown() -> None:
-    gateway = Flaky(deaths=10**9)
+    gateway = FlakyGateway(deaths=10**9)
     with client_of(gateway, patience_seconds=0.0) as client, pytest.raises(NotReachable):
         client.agents()
     with client_of(gateway) as client:
@@ -97,7 +97,7 @@ def test_retries_end_with_the_patience_or_with_an_expected_shutdown() -> None:
 
 
 def test_a_call_that_took_too_long_is_not_made_again() -> None:
-    gateway = Flaky(deaths=1, error=httpx.ReadTimeout)
+    gateway = FlakyGateway(deaths=1, error=httpx.ReadTimeout)
     with client_of(gateway) as client, pytest.raises(NotReachable):
         client.send("shop", "hello")
     assert len(gateway.requests) == 1
@@ -121,7 +121,7 @@ def test_a_refusal_is_an_error_with_its_reason(
 
 
 async def test_async_client_repeats_calls_like_the_sync_client() -> None:
-    gateway = Flaky(deaths=1)
+    gateway = FlakyGateway(deaths=1)
     async with AsyncClient("http://gateway", "t") as client:
         await client._http.aclose()
         client._http = httpx.AsyncClient(
@@ -166,7 +166,7 @@ def test_every_call_is_documented_and_has_a_name_that_help_shows() -> None:
 
 
 def test_name_that_would_change_the_path_is_refused_before_sending() -> None:
-    with client_of(Flaky(deaths=0)) as client:
+    with client_of(FlakyGateway(deaths=0)) as client:
         for name in ("", ".", ".."):
             with pytest.raises(ApiError, match="there is no"):
                 client.agent(name)

@@ -19,7 +19,7 @@ from agiraph.tools.web.services import (
     service_named,
     why_unusable,
 )
-from tests.fakes.site import FakeSite, Seen
+from tests.fakes.site import FakeSite, SiteRequest
 from tests.unit.tools.web.inline import InlineReader
 
 KEYS = {"BRAVE_API_KEY": "bk", "SERPER_API_KEY": "sk", "TAVILY_API_KEY": "tk"}
@@ -42,7 +42,7 @@ async def search(
         await asking.close()
 
 
-def asked(site: FakeSite) -> Seen:
+def asked(site: FakeSite) -> SiteRequest:
     [seen] = site.requests
     return seen
 

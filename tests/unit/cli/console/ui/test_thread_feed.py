@@ -15,7 +15,7 @@ from tests.unit.cli.console.ui.fakes import happened
 TOTAL = 300
 
 
-class Breaking:
+class BreakingFollower:
     """A follower that breaks now and then, as one does whose gateway dies."""
 
     def __init__(self, after: int, log: list[ThreadEntryView]) -> None:
@@ -33,7 +33,7 @@ class Breaking:
         self._at += 1
         return self._log[self._at - 1]
 
-    def __enter__(self) -> "Breaking":
+    def __enter__(self) -> "BreakingFollower":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,7 +47,7 @@ async def test_a_slow_screen_gets_every_entry_once_and_the_rest_waits_in_the_log
     monkeypatch.setattr(client_thread, "POLL_SECONDS", 0.01)
     happenings = (happened("stage.started", seq) for seq in range(1, TOTAL + 1))
     log = Thread().add_all(happenings)
-    follow: Any = lambda after: Breaking(after, log)  # noqa: E731
+    follow: Any = lambda after: BreakingFollower(after, log)  # noqa: E731
     feed = ThreadFeed(follow, 0)
     feed.start()
     seen: list[int] = []

@@ -11,7 +11,7 @@ DEADLINE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Post:
+class ReceivedPost:
     """One request: its path, headers (lower case) and body."""
 
     path: str
@@ -25,12 +25,12 @@ class Post:
         return value
 
 
-class Hook:
+class WebhookServer:
     """Answers the first posts with `statuses`, all others with 200. Status 0: never answers."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
-        self.posts: list[Post] = []
+        self.posts: list[ReceivedPost] = []
         self._changed = threading.Condition()
         self._closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -43,7 +43,7 @@ class Hook:
         """Return the URL for posts."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/hook"
 
-    def take(self, post: Post) -> int:
+    def take(self, post: ReceivedPost) -> int:
         """Store a post and return the status to answer with."""
         with self._changed:
             self.posts.append(post)
@@ -53,7 +53,7 @@ class Hook:
             self._closing.wait(DEADLINE_SECONDS)
         return status or 503
 
-    def until(self, is_so: Callable[[list[Post]], bool]) -> list[Post]:
+    def until(self, is_so: Callable[[list[ReceivedPost]], bool]) -> list[ReceivedPost]:
         """Wait until `is_so` accepts the posts, and return them."""
         with self._changed:
             is_done = self._changed.wait_for(lambda: is_so(self.posts), DEADLINE_SECONDS)
@@ -70,12 +70,12 @@ class Hook:
         self._server.server_close()
 
 
-def _handler(hook: Hook) -> type[BaseHTTPRequestHandler]:
+def _handler(hook: WebhookServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            status = hook.take(Post(self.path, headers, body))
+            status = hook.take(ReceivedPost(self.path, headers, body))
             try:
                 self.send_response(status)
                 self.send_header("content-length", "0")

@@ -27,7 +27,7 @@ LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
 
 
 @dataclass(frozen=True)
-class MortalRun:
+class KilledRun:
     """A run: the parts of its models, the first of which answers when `gate` is open.
 
     The conversation alone determines the answers, so repeated requests get the same answer.
@@ -54,9 +54,9 @@ class MortalRun:
 # --- two workers, one after the other: a file, a command, a message, a question -------------------
 
 
-def team(_folder: Path) -> MortalRun:
+def team(_folder: Path) -> KilledRun:
     """Return the run of ada and ben."""
-    return MortalRun({"coordinator": leads_two, "ada": ada, "ben": ben})
+    return KilledRun({"coordinator": leads_two, "ada": ada, "ben": ben})
 
 
 def leads_two(seen: SeenRequest) -> Reply:
@@ -89,9 +89,9 @@ def ben(seen: SeenRequest) -> Reply:
 # --- a stage, sub-nodes, a node that is tried again, the shared values ---------------------------
 
 
-def stages(_folder: Path) -> MortalRun:
+def stages(_folder: Path) -> KilledRun:
     """Return the run of a stage, after which a node has parts."""
-    return MortalRun({"coordinator": leads_stages, "*": works_in_stages})
+    return KilledRun({"coordinator": leads_stages, "*": works_in_stages})
 
 
 def leads_stages(seen: SeenRequest) -> Reply:
@@ -133,10 +133,10 @@ def works_in_stages(seen: SeenRequest) -> Reply:
 # --- cycles, which the clock begins ---------------------------------------------------------------
 
 
-def cycles(_folder: Path) -> MortalRun:
+def cycles(_folder: Path) -> KilledRun:
     """Return a run without an end, of which two cycles are played."""
     args = ("--mode", "infinite", "--cycle", "10m")
-    return MortalRun({"coordinator": leads_cycles}, args, last_cycle=2)
+    return KilledRun({"coordinator": leads_cycles}, args, last_cycle=2)
 
 
 def leads_cycles(seen: SeenRequest) -> Reply:
@@ -150,11 +150,11 @@ def leads_cycles(seen: SeenRequest) -> Reply:
 # --- two changes of a repository, merged; the human allows one command ----------------------------
 
 
-def changes(folder: Path) -> MortalRun:
+def changes(folder: Path) -> KilledRun:
     """Return the run of two workers that change a repository of the person in `folder`."""
     project = Checkout(folder, {"a.txt": "one\ntwo\n", "b.txt": "b\n"})
     args = ("--input", str(project.path))
-    return MortalRun({"coordinator": leads_changes, "*": changes_repository}, args, "allow once")
+    return KilledRun({"coordinator": leads_changes, "*": changes_repository}, args, "allow once")
 
 
 def leads_changes(seen: SeenRequest) -> Reply:
@@ -175,7 +175,7 @@ def changes_repository(seen: SeenRequest) -> Reply:
 
 
 RULES: Final = 'rules: [{name: edits, tool: write_file, pattern: "*a.txt", action: ask}]'
-RUNS: Final[Mapping[str, Callable[[Path], MortalRun]]] = {
+RUNS: Final[Mapping[str, Callable[[Path], KilledRun]]] = {
     "team": team,
     "stages": stages,
     "cycles": cycles,

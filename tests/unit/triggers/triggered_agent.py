@@ -13,7 +13,7 @@ START = 1_750_000_000.0
 BOUNDS = FiringLimits(late_seconds=60, per_minute=10)
 
 
-class Life:
+class TriggeredAgent:
     """One agent with a book; `happens` puts an event into its log and lets the book take it in."""
 
     def __init__(self) -> None:

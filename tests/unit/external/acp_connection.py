@@ -1,4 +1,4 @@
-"""Talk: an AcpDriver and the agent's side of the protocol, written by hand."""
+"""AcpConnection: an AcpDriver and the agent's side of the protocol, written by hand."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ OPTIONS = [
 ]
 
 
-class Talk:
+class AcpConnection:
     """A driver, and the messages that it has `written`."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Talk:
         method = "session/request_permission"
         return self.requests(id, method, toolCall=tool, options=OPTIONS)
 
-    def begin(self) -> "Talk":
+    def begin(self) -> "AcpConnection":
         """Continue to the first prompt."""
         self.answers(protocolVersion=1)
         assert self.answers(sessionId="s1") == [SessionIdReported("s1")]

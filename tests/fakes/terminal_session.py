@@ -1,4 +1,4 @@
-"""Session: a person at a terminal, who types command lines and reads their output there.
+"""TerminalSession: a person at a terminal, who types command lines and reads their output there.
 
 A small shell of our own runs at the terminal. It executes simple commands by itself; longer
 commands are forked from it, so that they and the processes they start need no imports
@@ -52,7 +52,7 @@ ENDED = re.compile(r"\[exit (\d+)\]\r\n")
 
 
 @dataclass(frozen=True)
-class Shown:
+class CommandOutput:
     """The output of a command on its terminal, by lines, and its exit code."""
 
     code: int
@@ -69,7 +69,7 @@ class Shown:
         return [line for line in self.lines if cell_len(line) > self.size[0]]
 
 
-class Session:
+class TerminalSession:
     """One person at one terminal of this size, at first in the folder `cwd`."""
 
     def __init__(self, cwd: Path, env: Mapping[str, str], size: Size = SMALL) -> None:
@@ -77,7 +77,7 @@ class Session:
         self._end, given = pty.openpty()
         fcntl.ioctl(given, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         variables = {**env, "TERM": "xterm-256color"}
-        shell = "tests.fakes.session:shell"
+        shell = "tests.fakes.terminal_session:shell"
         self._process = begun(shell, (), cwd, variables, [given] * 3, is_at_terminal=True)
         self._printed = bytearray()
         self._begins, self._line = 0, ""
@@ -111,18 +111,20 @@ class Session:
             f"'{text}' on the terminal",
         )
 
-    def finished(self) -> Shown:
+    def finished(self) -> CommandOutput:
         """Wait for the end of the last command and return its output."""
         try:
             match = until(self._end_of_command, self._line, within_seconds=END_SECONDS)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self._said()[-2000:].decode()}") from None
-        return Shown(int(match[1]), tuple(standing(match.string[: match.start()])), self.size)
+        return CommandOutput(
+            int(match[1]), tuple(standing(match.string[: match.start()])), self.size
+        )
 
     def _end_of_command(self) -> re.Match[str] | None:
         return ENDED.search(self._said().decode(errors="replace"))
 
-    def do(self, line: str, typing: str = "", asked: str = "") -> Shown:
+    def do(self, line: str, typing: str = "", asked: str = "") -> CommandOutput:
         """Type a command line, and `typing` once the command prints `asked`; return its output."""
         self.start(line)
         if typing:

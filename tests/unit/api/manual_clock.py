@@ -1,7 +1,7 @@
 """A clock that a test turns by hand."""
 
 
-class TurnedClock:
+class ManualClock:
     """Wall time and monotonic time that stand still until they are turned."""
 
     def __init__(self, now: float = 1_000_000.0) -> None:

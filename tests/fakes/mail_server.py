@@ -58,7 +58,7 @@ class MailServer:
 
 
 def _handler(server: MailServer) -> type[socketserver.StreamRequestHandler]:
-    class Handler(socketserver.StreamRequestHandler):
+    class SmtpHandler(socketserver.StreamRequestHandler):
         def setup(self) -> None:
             if server.tls is not None:
                 self.request.settimeout(DEADLINE_SECONDS)
@@ -101,4 +101,4 @@ def _handler(server: MailServer) -> type[socketserver.StreamRequestHandler]:
         def _say(self, text: bytes) -> None:
             self.wfile.write(text + b"\r\n")
 
-    return Handler
+    return SmtpHandler

@@ -48,7 +48,7 @@ SMALLEST_BUDGET = 400
 LAST_TURNS_SHARE = 0.35
 LAST_GROUPS = 12
 DIGEST_LINES = 400
-SAVING = ("memory_write", "memory_read", "memory_search", "write_file", "checkpoint")
+SAVING = ("memory_write", "memory_read", "memory_search", "write_file", "edit_file", "checkpoint")
 LEFT_OUT = "(the {} oldest of these are left out here)"
 CONTINUE = UserTurn(content="[Runtime]: Continue from here.")
 

@@ -11,7 +11,8 @@ from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
 from agiraph.external.text import amount, mapping, number, rows, text_of
-from agiraph.tools.approvals.policy import FURTHER_PATHS, GLOB_SIGNS, SEARCHED
+from agiraph.tools.approvals.policy import FURTHER_PATHS, GLOB_SIGNS
+from agiraph.tools.approvals.spellings import SEARCHED
 
 TOOL_NAMES = {
     "execute": "bash",

@@ -24,7 +24,7 @@ from agiraph.external.agent_events import (
 from agiraph.external.driver import Driver
 from agiraph.external.launching import AgentLaunch
 from agiraph.external.text import amount, count, json_line, mapping, rows, text_of
-from agiraph.tools.approvals.policy import SEARCHED
+from agiraph.tools.approvals.spellings import SEARCHED
 
 TOOL_NAMES = {
     "Bash": "bash",

@@ -21,10 +21,12 @@ from agiraph.tools.coordinator import (
     retire_worker,
     spawn_worker,
 )
+from agiraph.tools.editing import edit_file
 from agiraph.tools.files import list_files, read_file, read_ref, write_file
 from agiraph.tools.knowledge import remember
 from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
 from agiraph.tools.messaging import ask_human, check_messages, send_message
+from agiraph.tools.searching import find_files, search
 from agiraph.tools.shared_values import (
     append_shared_value,
     list_shared_values,
@@ -41,7 +43,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(spawn_worker, create_work_node, create_stage_node, assign_worker, wait, check_board),
     *(cancel_node, retire_worker, launch_roles, reconvene, finish),
     *(send_message, check_messages, ask_human),
-    *(read_file, write_file, list_files, read_ref),
+    *(read_file, write_file, edit_file, list_files, search, find_files, read_ref),
     bash,
     *(read_shared_value, write_shared_value, append_shared_value, list_shared_values),
     *(web_search, web_fetch),
@@ -66,9 +68,12 @@ CALLED_ELSEWHERE: Final[Mapping[str, frozenset[str]]] = {
         "ask_human": "ask_user ask human_input",
         "bash": "shell sh terminal exec execute execute_command run_command run_shell",
         "read_file": "cat view read open_file",
-        "write_file": "edit edit_file create_file save_file str_replace write",
-        "list_files": "ls list_dir list_directory glob",
-        "web_search": "search search_web google",
+        "write_file": "create_file save_file write",
+        "edit_file": "edit str_replace str_replace_editor replace apply_patch multi_edit",
+        "list_files": "ls list_dir list_directory",
+        "search": "grep rg ripgrep search_files grep_search file_search",
+        "find_files": "glob find glob_files",
+        "web_search": "search_web google",
         "web_fetch": "fetch fetch_url browse open_url",
         "memory_search": "recall search_memory",
         "memory_write": "save_memory write_memory",

@@ -58,7 +58,9 @@ from agiraph.storage.files import (
 from agiraph.storage.home import AgentHome, Home, NodeHome, plan_copy
 from agiraph.storage.host_folder import HostFolder
 
-READING = frozenset({"bash", "read_file", "read_ref", "list_files", "read_skill", "publish"})
+READING = frozenset(
+    ["bash", "read_file", "read_ref", "list_files", "search", "find_files", "read_skill", "publish"]
+)
 """Tools that read the files of other workers."""
 FOR_ALL = ("_messages", "_attachments")
 """Folders that are fetched only for a call that names them: they can be large."""

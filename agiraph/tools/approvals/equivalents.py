@@ -5,13 +5,14 @@ the checks of nodes are in `commands_in` (`policy`). The text of a command is no
 can write any file that its sandbox permits.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from posixpath import normpath
 from typing import Any, Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import json_in
-from agiraph.tools.approvals.spellings import MEMORY, KnownNames
+from agiraph.tools.approvals.spellings import MEMORY, SEARCHED, KnownNames
 from agiraph.triggers.parsing import action_as_read
 
 Arguments = Mapping[str, Any]
@@ -19,6 +20,12 @@ EquivalentCalls = Iterator[tuple[str, Arguments]]
 
 MEMORY_FILES: Final = ("memory.md", "notebook.md")
 """The files of a memory outside of `memory/`, in lower case."""
+
+SEARCHED_BY_DEFAULT: Final = (".", "input", "nodes")
+"""The folders of a search without a path."""
+
+WILD: Final = re.compile(r"[*?\[{]")
+"""The beginning of a part of a file pattern that is not literal."""
 
 
 def equivalent_calls(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
@@ -69,6 +76,27 @@ def _of_memory_read(arguments: Arguments, _known: KnownNames) -> EquivalentCalls
 
 def _of_write_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
     yield from _of_memory_tool("memory_write", arguments, known)
+
+
+def _of_edit_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    """An edit writes a file."""
+    yield "write_file", arguments
+    yield from _of_write_file(arguments, known)
+
+
+def _of_search(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """A search reads every file below its folder."""
+    path = arguments.get("path")
+    folder = normpath(path.strip()) if isinstance(path, str) and path.strip() else ""
+    for one in (folder,) if folder else SEARCHED_BY_DEFAULT:
+        yield "read_file", {"path": one, SEARCHED: one}
+    if f"{folder}/".startswith(MEMORY) or folder.lower() in MEMORY_FILES:
+        yield "memory_read", {"path": folder}
+
+
+def _of_find_files(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """The folders below the first folders of the pattern are listed."""
+    yield "list_files", {"path": split_glob(str(arguments.get("glob") or ""))[0]}
 
 
 def _of_read_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
@@ -139,12 +167,22 @@ EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCall
     "memory_write": _of_memory_write,
     "memory_read": _of_memory_read,
     "write_file": _of_write_file,
+    "edit_file": _of_edit_file,
     "read_file": _of_read_file,
+    "search": _of_search,
+    "find_files": _of_find_files,
     "read_ref": _of_read_ref,
     "publish": _of_publish,
     "launch_roles": _of_launch,
     "create_work_node": _of_node,
 }
+
+
+def split_glob(glob: str) -> tuple[str, str]:
+    """Return the folder that a pattern of file names begins with (`.` without one) and the rest."""
+    *folders, name = glob.strip().split("/")
+    count = next((n for n, part in enumerate(folders) if WILD.search(part)), len(folders))
+    return "/".join(folders[:count]) or ".", "/".join((*folders[count:], name)) or "*"
 
 
 def as_read(value: Any) -> Any:

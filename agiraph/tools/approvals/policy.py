@@ -21,6 +21,7 @@ from agiraph.settings.mcp_servers import SEPARATOR
 from agiraph.tools.approvals.equivalents import as_read, equivalent_calls
 from agiraph.tools.approvals.spellings import (
     NO_NAMES,
+    SEARCHED,
     KnownNames,
     as_text,
     spellings_of,
@@ -43,18 +44,17 @@ FETCH = "web_fetch"
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
 MAIN_SUBJECT = {
     "bash": "command",
-    **dict.fromkeys(("read_file", "write_file", "list_files"), "path"),
+    **dict.fromkeys(("read_file", "write_file", "edit_file", "list_files"), "path"),
     FETCH: "url",
     "web_search": "query",
 }
 """The main subjects of these tools, also if an external agent adds other arguments."""
 
 FURTHER_PATHS = "further_paths"
-SEARCHED = "searched_folder"
-"""Arguments in which the driver of an external agent names all files of a call."""
+"""The argument in which the driver of an external agent names all files of a call."""
 
 SEARCHING = "read_file"
-"""The tool by whose rules a search of an external agent is judged."""
+"""The tool by whose rules a search is judged."""
 
 ELSEWHERE = ("input/", "nodes/", "/", "~")
 """Beginnings of paths that are not in an agent's working folder."""

@@ -22,6 +22,9 @@ from agiraph.core.naming import short_name
 NAMED_ENTITIES: Final = ("node_id", "worker_id", "worker")
 """Arguments that name a node or a worker, in calls whose subject is all their arguments."""
 
+SEARCHED: Final = "searched_folder"
+"""The argument that names the folder of a search: every file below it may be read."""
+
 MEMORY: Final = "memory/"
 MEMORY_TOOLS: Final = ("memory_read", "memory_write")
 SCRATCH_OF_NODE: Final = re.compile(r"^nodes/[^/]+/(?=scratch/)")

@@ -135,10 +135,10 @@ async def test_internal_error_is_raised_to_the_supervisor(entity: EntityTools) -
         await entity.call("check_messages")
 
 
-def test_only_shell_commands_are_not_idempotent() -> None:
+def test_only_commands_and_edits_are_not_repeated_after_a_crash() -> None:
     boxes = [Toolbox.for_entity("worker"), Toolbox.for_entity("coordinator")]
     again = {name: box.is_idempotent(name) for box in boxes for name in box.names}
-    assert [name for name, may in again.items() if not may] == ["bash"]
+    assert [name for name, may in again.items() if not may] == ["edit_file", "bash"]
     assert boxes[0].is_idempotent("never-heard-of")
 
 

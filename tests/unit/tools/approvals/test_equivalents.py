@@ -61,6 +61,12 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("write_file", "memory/*", "memory_write", {"path": "knowledge/a.md", "content": "x"}),
         ("read_file", "notebook.md", "memory_read", {"path": "notebook.md"}),
         ("read_file", "nodes/facts/published/*", "read_ref", {"ref_name": "facts"}),
+        ("write_file", "scratch/a.md", "edit_file", {"path": "./scratch/a.md", "old": "a"}),
+        ("memory_write", "memory.md", "edit_file", {"path": "memory.md", "old": "a"}),
+        ("read_file", "input/private/*", "search", {"pattern": "key"}),
+        ("read_file", "input/private/*", "search", {"pattern": "key", "path": "input/"}),
+        ("memory_read", "*", "search", {"pattern": "key", "path": "memory/knowledge"}),
+        ("list_files", "input/private", "find_files", {"glob": "input/private/*.pem"}),
         ("memory_write", "*", "publish", {"summary": "s", "insight": "x"}),
         ("memory_write", "memory.md", "publish", {"summary": "s", "learned": "x"}),
     ],
@@ -83,6 +89,9 @@ def test_calls_without_the_effect_are_not_matched() -> None:
     assert judged(rule, "create_work_node", {"task": "build"}) == "allow"
     assert judged(rule, "write_file", {"path": "scratch/memory/a.md"}) == "allow"
     assert judged(rule, "read_file", {"path": "notes.md"}) == "allow"
+    assert judged(rule, "search", {"pattern": "memory_read"}) == "allow"
+    private = ApprovalRule(action="deny", tool=("read_file",), pattern="input/private/*")
+    assert judged(private, "search", {"pattern": "x", "path": "input/public"}) == "allow"
     assert judged(rule, "publish", {"summary": "memory_write"}) == "allow"
 
 

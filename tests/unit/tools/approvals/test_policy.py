@@ -12,7 +12,6 @@ from agiraph.core.models import ProposedAction
 from agiraph.settings.config import configs_folder
 from agiraph.tools.approvals.policy import (
     FURTHER_PATHS,
-    SEARCHED,
     SPEND,
     STAGE,
     ActingEntity,
@@ -25,6 +24,7 @@ from agiraph.tools.approvals.policy import (
     subject_of,
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile, policy_file, read_policy
+from agiraph.tools.approvals.spellings import SEARCHED
 from agiraph.tools.approvals.wording import parse_verdict, question_in_words
 
 TOOLS = ("bash", "write_file", "read_file")

@@ -15,7 +15,7 @@ DENIED_FILE = "forbidden.txt"
 class KillOutcome:
     """One kill: the process, and the problem, '' if the step was done afterwards."""
 
-    what: str
+    process: str
     problem: str = ""
 
 
@@ -131,15 +131,15 @@ def _kills(seen: ObservedRun) -> dict[str, Cell]:
     )
     if not end and seen.completions != 1:
         end = f"the node was completed {seen.completions} times"
-    killed = {one.what: one.problem for one in seen.kills}
+    killed = {one.process: one.problem for one in seen.kills}
     cells = {}
-    for number, what in enumerate(KILLED):
-        problem = killed.get(what, "not reached")
+    for number, process in enumerate(KILLED):
+        problem = killed.get(process, "not reached")
         times = lines[f"DID-{number}"]
         if not problem and times != 1:
             problem = f"the step was done {times} times"
         problem = problem or end
-        cells[f"kill {what}"] = Cell("no", problem) if problem else Cell("yes")
+        cells[f"kill {process}"] = Cell("no", problem) if problem else Cell("yes")
     return cells
 
 

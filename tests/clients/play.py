@@ -222,13 +222,15 @@ class _Case:
     def _is_over(self) -> bool:
         return self._status() in OVER
 
-    def _await(self, found: Callable[[], object], what: str, *, may_be_over: bool = False) -> None:
+    def _await(
+        self, found: Callable[[], object], target: str, *, may_be_over: bool = False
+    ) -> None:
         """Wait until `found` is true. Raises ConditionTimeout with the reason."""
         while not found():
             if not may_be_over and self._is_over():
-                raise ConditionTimeout(f"the run {self._status()} before {what}: {self._why()}")
+                raise ConditionTimeout(f"the run {self._status()} before {target}: {self._why()}")
             if time.monotonic() > self._until:
-                raise ConditionTimeout(f"no time left for {what}: {self._why()}")
+                raise ConditionTimeout(f"no time left for {target}: {self._why()}")
             time.sleep(LOOK_SECONDS)
 
     def _why(self) -> str:
@@ -366,27 +368,27 @@ class _Kills(_Case):
         return self._pages if self._client.speech == "edits" else super()._behind()
 
     def _meanwhile(self) -> None:
-        for number, what in enumerate(KILLED):
+        for number, target in enumerate(KILLED):
             try:
-                self._kill(number, what)
+                self._kill(number, target)
             except (ConditionTimeout, AssertionError, psutil.Error) as error:
-                self._kills.append(KillOutcome(what, str(error) or type(error).__name__))
-                raise ConditionTimeout(f"{what}: {error}") from None
-            self._kills.append(KillOutcome(what))
+                self._kills.append(KillOutcome(target, str(error) or type(error).__name__))
+                raise ConditionTimeout(f"{target}: {error}") from None
+            self._kills.append(KillOutcome(target))
 
-    def _kill(self, number: int, what: str) -> None:
+    def _kill(self, number: int, target: str) -> None:
         """Kill a process during a step, which ends when it continues. Raises ConditionTimeout."""
         self._await(lambda: self._begun(number), f"step {number}")
         begun, left = self._begun(number), self._children(number)
-        if what == "agent":
+        if target == "agent":
             _agent_below(self._place.process_of(f"worker {NAME}-")).kill()
-        elif what == "worker":
+        elif target == "worker":
             self._place.kill(f"worker {NAME}-")
-        elif what == "broker":
+        elif target == "broker":
             self._place.kill("agiraph: broker")
         else:
             self._place.restart_supervisor()
-        if what != "broker" or self._client.speech == "edits":
+        if target != "broker" or self._client.speech == "edits":
             psutil.wait_procs(left, GONE_SECONDS)
             if alive := [one for one in left if one.is_running() and not _is_zombie(one)]:
                 raise ConditionTimeout(f"its command was left running: {words_of(alive[0])[:2]}")

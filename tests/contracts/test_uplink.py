@@ -29,17 +29,17 @@ FAR, NEAR = curve_keys(), curve_keys()
 
 
 @pytest.fixture
-async def far(tmp_path: Path) -> AsyncIterator[UplinkHome]:
+async def far_home(tmp_path: Path) -> AsyncIterator[UplinkHome]:
     async with uplink_home(tmp_path) as made:
         yield made
 
 
 async def test_process_behind_a_relay_communicates_like_a_local_one(
-    far: UplinkHome,
+    far_home: UplinkHome,
 ) -> None:
-    await far.know(host_far=FAR)
-    bob = await far.managed.join("bob")
-    ada = await far.host("far", FAR).join("ada")
+    await far_home.know(host_far=FAR)
+    bob = await far_home.managed.join("bob")
+    ada = await far_home.host("far", FAR).join("ada")
     asked = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
     await bob.reply(await take(bob), Ping(n=2))
     assert (await asked).body == Ping(n=2)
@@ -50,64 +50,64 @@ async def test_process_behind_a_relay_communicates_like_a_local_one(
 
 
 async def test_host_is_admitted_by_its_key_and_a_ticket_only_on_its_own_host(
-    far: UplinkHome,
+    far_home: UplinkHome,
 ) -> None:
-    await far.know(host_far=FAR, host_near=NEAR)
-    myself = far.direct("host/far", FAR)
+    await far_home.know(host_far=FAR, host_near=NEAR)
+    myself = far_home.direct("host/far", FAR)
     await myself.start(PATIENCE)
-    await far.supervisor.send("host/far", Ping(n=7))
+    await far_home.supervisor.send("host/far", Ping(n=7))
     assert (await take(myself)).body == Ping(n=7)
 
-    host = far.host("near", NEAR)
-    stolen = host.endpoint("ada", ticket=far.ticket("ada", 1, "host/far"))
-    homely = host.endpoint("ada", ticket=far.ticket("ada", 1, ""))
-    lies = far.direct("host/far", NEAR), host.endpoint("host/near", ticket=NO_TICKET)
+    host = far_home.host("near", NEAR)
+    stolen = host.endpoint("ada", ticket=far_home.ticket("ada", 1, "host/far"))
+    homely = host.endpoint("ada", ticket=far_home.ticket("ada", 1, ""))
+    lies = far_home.direct("host/far", NEAR), host.endpoint("host/near", ticket=NO_TICKET)
     for endpoint in (stolen, homely, *lies):
         with pytest.raises(Nacked, match="no valid ticket"):
             await endpoint.start(PATIENCE)
-    told = [await far.refusal() for _ in ("ada", *lies)]
+    told = [await far_home.refusal() for _ in ("ada", *lies)]
     assert {one.peer for one in told} == {"host/near"}
     assert len({one.reason for one in told}) == len(told)
     await (ada := await host.join("ada")).send("supervisor", Task(n=1))
-    assert await numbers(far.supervisor, 1) == [1]
+    assert await numbers(far_home.supervisor, 1) == [1]
     ada.address = "bob"
     with pytest.raises(Nacked, match="you are not bob#1"):
         await ada.send("supervisor", Task(n=2))
-    assert (await far.refusal()).reason == "ada#1 spoke as bob"
-    assert (await far.managed.join("bob")).address == "bob"
+    assert (await far_home.refusal()).reason == "ada#1 spoke as bob"
+    assert (await far_home.managed.join("bob")).address == "bob"
 
 
 async def test_unlisted_key_is_refused_and_a_removed_one_disconnected(
-    far: UplinkHome,
+    far_home: UplinkHome,
 ) -> None:
     invited, refused = curve_keys(), asyncio.Event()
-    await far.know(invite_x=invited)
-    guest = far.direct("invite/x", invited)
+    await far_home.know(invite_x=invited)
+    guest = far_home.direct("invite/x", invited)
     await guest.start(PATIENCE)
     await guest.send("supervisor", Task(n=1))
-    assert await numbers(far.supervisor, 1) == [1]
+    assert await numbers(far_home.supervisor, 1) == [1]
     await guest.send("bob", Ping(n=2))
-    assert (await far.refusal()).peer == "invite/x"
+    assert (await far_home.refusal()).peer == "invite/x"
     gone = asyncio.Event()
-    far.supervisor.on_down = lambda address, _: gone.set() if address == "invite/x" else None
+    far_home.supervisor.on_down = lambda address, _: gone.set() if address == "invite/x" else None
 
-    await far.know(host_far=FAR)
+    await far_home.know(host_far=FAR)
     async with asyncio.timeout(PATIENCE):
         await gone.wait()
-    replayed = far.direct("invite/x", invited, on_refused=refused.set)
+    replayed = far_home.direct("invite/x", invited, on_refused=refused.set)
     starting = asyncio.create_task(replayed.start(PATIENCE))
     async with asyncio.timeout(PATIENCE):
         await refused.wait()
     starting.cancel()
-    assert "key is not known" in (await far.refusal()).reason
-    assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
+    assert "key is not known" in (await far_home.refusal()).reason
+    assert isinstance(await far_home.host("far", FAR).join("ada"), Endpoint)
 
 
-async def test_each_message_arrives_once_over_a_bad_connection(far: UplinkHome) -> None:
-    await far.know(host_far=FAR)
-    with BadNetwork(far.url) as network:
-        bob = await far.managed.join("bob")
-        ada = await far.host("far", FAR, network.url).join("ada")
+async def test_each_message_arrives_once_over_a_bad_connection(far_home: UplinkHome) -> None:
+    await far_home.know(host_far=FAR)
+    with BadNetwork(far_home.url) as network:
+        bob = await far_home.managed.join("bob")
+        ada = await far_home.host("far", FAR, network.url).join("ada")
         seen = Counter[int](), Counter[int]()
 
         async def collect(endpoint: Endpoint, found: Counter[int]) -> None:
@@ -139,9 +139,9 @@ async def test_each_message_arrives_once_over_a_bad_connection(far: UplinkHome) 
     assert all(set(found.values()) == {1} for found in seen)
 
 
-async def test_flooding_host_delays_no_other_peer(far: UplinkHome) -> None:
-    await far.know(host_far=FAR)
-    bob, eve = await far.managed.join("bob"), await far.host("far", FAR).join("ada")
+async def test_flooding_host_delays_no_other_peer(far_home: UplinkHome) -> None:
+    await far_home.know(host_far=FAR)
+    bob, eve = await far_home.managed.join("bob"), await far_home.host("far", FAR).join("ada")
     is_over = asyncio.Event()
 
     async def flood() -> None:
@@ -153,34 +153,36 @@ async def test_flooding_host_delays_no_other_peer(far: UplinkHome) -> None:
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
         group.create_task(flood())
         for n in range(15):
-            asked = group.create_task(far.supervisor.ask("bob", Ping(n=n)))
+            asked = group.create_task(far_home.supervisor.ask("bob", Ping(n=n)))
             await bob.reply(await take(bob), Ping(n=n))
             assert (await asked).body == Ping(n=n)
         is_over.set()
 
 
 async def test_host_without_acknowledgements_delays_no_other_peer(
-    far: UplinkHome,
+    far_home: UplinkHome,
 ) -> None:
-    await far.know(host_far=FAR)
-    bob = await far.managed.join("bob")
+    await far_home.know(host_far=FAR)
+    bob = await far_home.managed.join("bob")
     with zmq.Context[zmq.Socket[bytes]]() as context:
-        socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
+        socket = sockets.uplink_dealer_socket(
+            context, UplinkTarget(far_home.url, far_home.keys[0], *FAR)
+        )
         socket.setsockopt(zmq.IMMEDIATE, 0)
         socket.setsockopt(zmq.RCVHWM, 1)
-        socket.connect(far.url)
+        socket.connect(far_home.url)
         socket.send_multipart([HOST_RID, hello_frame("host/far", 1, NO_TICKET, 1)])
         assert await asyncio.to_thread(socket.poll, 20_000)
         async with asyncio.timeout(PATIENCE):
             for n in range(3000):
-                far.supervisor.post("host/far", Ping(data=bytes(10_000)))
+                far_home.supervisor.post("host/far", Ping(data=bytes(10_000)))
                 if n % 3 == 0:
-                    await far.supervisor.send("host/far", Task(n=n))
+                    await far_home.supervisor.send("host/far", Task(n=n))
                 if n % 100 == 0:
-                    asked = asyncio.create_task(far.supervisor.ask("bob", Ping(n=n)))
+                    asked = asyncio.create_task(far_home.supervisor.ask("bob", Ping(n=n)))
                     await bob.reply(await take(bob), Ping(n=n))
                     assert (await asked).body == Ping(n=n)
-        depths = await depths_of(far.supervisor)
+        depths = await depths_of(far_home.supervisor)
         context.destroy(linger=0)
     assert depths["host/far"][0] == 1000, "they wait in its mailbox"
 
@@ -196,24 +198,26 @@ def test_sockets_between_machines_use_no_heartbeats_of_zeromq() -> None:
         context.destroy(linger=0)
 
 
-async def test_restarted_router_still_refuses_an_older_incarnation(far: UplinkHome) -> None:
-    await far.know(host_far=FAR)
-    host = far.host("far", FAR)
+async def test_restarted_router_still_refuses_an_older_incarnation(far_home: UplinkHome) -> None:
+    await far_home.know(host_far=FAR)
+    host = far_home.host("far", FAR)
     followed_by = await host.join("ada", 2)
     await followed_by.send("supervisor", Task())
     followed_by.abort()
-    await far.managed.restart_router(far.supervisor, "ada", "bob")
-    await far.know(host_far=FAR)
+    await far_home.managed.restart_router(far_home.supervisor, "ada", "bob")
+    await far_home.know(host_far=FAR)
     with pytest.raises(Fenced, match="followed by #2"):
         await host.join("ada", 1)
 
 
-async def test_malformed_values_of_a_host_have_no_effect(far: UplinkHome) -> None:
-    await far.know(host_far=FAR)
+async def test_malformed_values_of_a_host_have_no_effect(far_home: UplinkHome) -> None:
+    await far_home.know(host_far=FAR)
     context = zmq.Context[zmq.Socket[bytes]]()
-    socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
+    socket = sockets.uplink_dealer_socket(
+        context, UplinkTarget(far_home.url, far_home.keys[0], *FAR)
+    )
     socket.setsockopt(zmq.IMMEDIATE, 0)
-    socket.connect(far.url)
+    socket.connect(far_home.url)
     for odd in ([b""], [b"", b"x"], [b"a"], [b"a", b""], [b"a", b"noise"], [b"a", b"b", b"c"]):
         socket.send_multipart(odd)
     beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
@@ -224,23 +228,23 @@ async def test_malformed_values_of_a_host_have_no_effect(far: UplinkHome) -> Non
     context.destroy(linger=0)
 
 
-async def test_connections_per_key_are_bounded(far: UplinkHome) -> None:
-    await far.know(host_far=FAR)
+async def test_connections_per_key_are_bounded(far_home: UplinkHome) -> None:
+    await far_home.know(host_far=FAR)
     beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
     with zmq.Context[zmq.Socket[bytes]]() as context:
         found = []
         for _ in range(uplink.MOST_CONNECTIONS + 1):
-            target = UplinkTarget(far.url, far.keys[0], *FAR)
+            target = UplinkTarget(far_home.url, far_home.keys[0], *FAR)
             found.append(sockets.uplink_dealer_socket(context, target))
             found[-1].setsockopt(zmq.IMMEDIATE, 0)
-            found[-1].connect(far.url)
+            found[-1].connect(far_home.url)
             found[-1].send_multipart([b"a", beat])
             if len(found) <= uplink.MOST_CONNECTIONS:
                 assert await asyncio.to_thread(found[-1].poll, 20_000)
-        refusal = await far.refusal()
+        refusal = await far_home.refusal()
         assert (refusal.peer, refusal.reason) == ("host/far", "it has 8 connections already")
         context.destroy(linger=0)
-    assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
+    assert isinstance(await far_home.host("far", FAR).join("ada"), Endpoint)
 
 
 def test_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

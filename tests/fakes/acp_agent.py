@@ -108,8 +108,8 @@ class AcpAgent:
         self.sessions[self.session] = turns
         self.kept.write_text(json.dumps(self.sessions))
 
-    def update(self, what: str, /, **more: Any) -> None:
-        params = {"sessionId": self.session, "update": {"sessionUpdate": what, **more}}
+    def update(self, kind: str, /, **more: Any) -> None:
+        params = {"sessionId": self.session, "update": {"sessionUpdate": kind, **more}}
         self.send(method="session/update", params=params)
 
     def prompt(self, id: Any, params: JsonObject) -> None:

@@ -17,18 +17,18 @@ OTHER_SECRETS = {"MY_TOKEN": "t"}
 
 
 @pytest.fixture(scope="session")
-def _house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
+def _shared_supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
     with running(tmp_path_factory.mktemp("home"), **KEYS, **OTHER_SECRETS) as supervisor:
         yield supervisor
 
 
 @pytest.fixture(scope="module")
-def supervisor(_house: ProbedSupervisor) -> ProbedSupervisor:
+def supervisor(_shared_supervisor: ProbedSupervisor) -> ProbedSupervisor:
     """Return a supervisor with all defaults and with keys in its environment.
 
     Many files start their children there: an address, and so a test's agent, is used only once.
     """
-    return _house
+    return _shared_supervisor
 
 
 @pytest.fixture

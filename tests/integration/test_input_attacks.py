@@ -101,63 +101,69 @@ class WritableInputHome:
 
 
 @pytest.fixture
-def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritableInputHome:
-    person = WritableInputHome(tmp_path)
-    for name, value in person.environ.items():
+def input_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritableInputHome:
+    input_home = WritableInputHome(tmp_path)
+    for name, value in input_home.environ.items():
         monkeypatch.setenv(name, value)
-    return person
+    return input_home
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_no_command_makes_the_persons_git_run_a_program(
-    person: WritableInputHome, attack: InputAttack
+    input_home: WritableInputHome, attack: InputAttack
 ) -> None:
-    person.does(attack.given)
-    before = {one.path for one in survey(person.input).found}
-    finished = person.tries(attack.command)
-    reported = person.news()
-    after = {one.path for one in survey(person.input).found}
-    assert person.left_standins() == []
+    input_home.does(attack.given)
+    before = {one.path for one in survey(input_home.input).found}
+    finished = input_home.tries(attack.command)
+    reported = input_home.news()
+    after = {one.path for one in survey(input_home.input).found}
+    assert input_home.left_standins() == []
     for folder in attack.where:
         for words in attack.then:
-            person.runs_git(words, person.input / folder)
+            input_home.runs_git(words, input_home.input / folder)
     if attack.is_held or attack.is_configured:
-        assert person.proof.exists() is not attack.is_held, finished.output
-    assert bool(person.why_read_only()) is attack.is_read_only
-    assert person.git_commands() or not attack.is_configured
+        assert input_home.proof.exists() is not attack.is_held, finished.output
+    assert bool(input_home.why_read_only()) is attack.is_read_only
+    assert input_home.git_commands() or not attack.is_configured
     for path in attack.reported:
         assert any(one.startswith(path) for one in reported), (reported, finished.output)
     if not attack.reported and not attack.is_configured:
         assert (reported, before) == ([], after), finished.output
 
 
-def test_a_repository_can_be_read_in_the_sandbox(person: WritableInputHome) -> None:
-    person.does(REPOSITORY)
-    finished = person.tries("git log --format=%s; echo b > a; git diff --stat; git commit -qam b")
+def test_a_repository_can_be_read_in_the_sandbox(input_home: WritableInputHome) -> None:
+    input_home.does(REPOSITORY)
+    finished = input_home.tries(
+        "git log --format=%s; echo b > a; git diff --stat; git commit -qam b"
+    )
     assert "first\n" in finished.output
     assert "1 file changed" in finished.output
     assert "Read-only file system" in finished.output
-    assert (person.input / "a").read_text() == "b\n"
+    assert (input_home.input / "a").read_text() == "b\n"
 
 
-async def test_last_of_several_commands_removes_the_placeholder(person: WritableInputHome) -> None:
-    person.does(f"{PLAIN}; mkfifo gate")
-    slow = asyncio.create_task(person.run("echo > begun; read x < gate; evil .", "slow"))
-    await asyncio.to_thread(until, (person.input / "begun").exists, "the command has begun")
-    await person.run("true", "quick")
-    assert person.left_standins() == [person.input / ".git"], "it still covers the other command"
-    with open(person.input / "gate", "w", encoding="utf-8") as gate:
+async def test_last_of_several_commands_removes_the_placeholder(
+    input_home: WritableInputHome,
+) -> None:
+    input_home.does(f"{PLAIN}; mkfifo gate")
+    slow = asyncio.create_task(input_home.run("echo > begun; read x < gate; evil .", "slow"))
+    await asyncio.to_thread(until, (input_home.input / "begun").exists, "the command has begun")
+    await input_home.run("true", "quick")
+    assert input_home.left_standins() == [input_home.input / ".git"], (
+        "it still covers the other command"
+    )
+    with open(input_home.input / "gate", "w", encoding="utf-8") as gate:
         gate.write("\n")
     await slow
-    assert not (person.input / ".git").exists()
+    assert not (input_home.input / ".git").exists()
 
 
 @pytest.mark.parametrize("killed", ["runner", "entity", "both"])
-def test_no_placeholder_remains_after_kill_9(person: WritableInputHome, killed: str) -> None:
-    person.does(PLAIN)
-    folder, begun = person.root / "call", person.input / "begun"
-    enclosure = person.sandbox.enclose(person.scope)
-    command = f"cd {person.input}; touch begun; sleep 86398.5"
+def test_no_placeholder_remains_after_kill_9(input_home: WritableInputHome, killed: str) -> None:
+    input_home.does(PLAIN)
+    folder, begun = input_home.root / "call", input_home.input / "begun"
+    enclosure = input_home.sandbox.enclose(input_home.scope)
+    command = f"cd {input_home.input}; touch begun; sleep 86398.5"
     arguments = (str(folder), "60", "1000", *"0000", command)
     more = (str(len(enclosure.standins)), *enclosure.standins, *enclosure.words)
     folder.mkdir()
@@ -165,7 +171,7 @@ def test_no_placeholder_remains_after_kill_9(person: WritableInputHome, killed: 
     runner = subprocess.Popen([*RUNNER, *arguments, *more], stdin=read_fd, start_new_session=True)
     os.close(read_fd)
     until(begun.exists, "the command has begun")
-    assert (person.input / ".git").exists()
+    assert (input_home.input / ".git").exists()
     if killed != "entity":
         runner.kill()
     if killed != "runner":
@@ -173,18 +179,20 @@ def test_no_placeholder_remains_after_kill_9(person: WritableInputHome, killed: 
     runner.wait(SECONDS)
     if killed != "entity":
         assert asyncio.run(recover_command(folder)) is None, "the next incarnation asks"
-    assert not (person.input / ".git").exists()
+    assert not (input_home.input / ".git").exists()
     if killed == "runner":
         os.close(lifeline)
 
 
-def test_leftover_placeholder_is_removed_after_the_next_command(person: WritableInputHome) -> None:
-    person.does(f"{PLAIN}; mkdir .git")
-    person.tries("true")
-    assert not (person.input / ".git").exists()
-    person.does("mkdir .git; touch .git/theirs")
-    person.tries("rm -rf .git")
-    assert (person.input / ".git" / "theirs").exists(), "the person's own stays"
+def test_leftover_placeholder_is_removed_after_the_next_command(
+    input_home: WritableInputHome,
+) -> None:
+    input_home.does(f"{PLAIN}; mkdir .git")
+    input_home.tries("true")
+    assert not (input_home.input / ".git").exists()
+    input_home.does("mkdir .git; touch .git/theirs")
+    input_home.tries("rm -rf .git")
+    assert (input_home.input / ".git" / "theirs").exists(), "the person's own stays"
 
 
 async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
@@ -203,10 +211,10 @@ async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
     assert reported == [("sandbox.autorun", ["sub/.git"])]
 
 
-def test_background_process_does_not_outlive_the_placeholder(person: WritableInputHome) -> None:
+def test_background_process_does_not_outlive_the_placeholder(input_home: WritableInputHome) -> None:
     """It tries all the time, in several processes, so that it would hit any moment in between."""
-    person.does(PLAIN)
+    input_home.does(PLAIN)
     spin = "(setsid bash -c 'while :; do mkdir -p .git/x; done' &) 2>/dev/null"
     for number in range(RACES):
-        person.tries(f"{spin}; {spin}; {spin}; {spin}; sleep 0.0{number}")
-        assert not (person.input / ".git").exists()
+        input_home.tries(f"{spin}; {spin}; {spin}; {spin}; sleep 0.0{number}")
+        assert not (input_home.input / ".git").exists()

@@ -26,7 +26,7 @@ def test_only_forked_agents_continue_under_the_next_supervisor(
 ) -> None:
     settle(tmp_path, "fork")
     with running(tmp_path, "--until-eof") as supervisor:
-        found_a_shop(supervisor)
+        start_shop_agents(supervisor)
         family = supervisor.descendants()
         assert len(family) >= 7
         supervisor.close_stdin()
@@ -34,11 +34,11 @@ def test_only_forked_agents_continue_under_the_next_supervisor(
         assert all_gone(family)
     with running(tmp_path) as supervisor:
         is_resumed(supervisor, incarnation=2)
-        dies_with_workers_that_had_started_something(supervisor)
-    with shell_left_by_a_dead_one(tmp_path) as left, running(tmp_path) as supervisor:
+        workers_die_with_their_supervisor(supervisor)
+    with orphaned_shell(tmp_path) as left, running(tmp_path) as supervisor:
         assert left.wait(timeout=30) == -signal.SIGKILL
         is_resumed(supervisor, incarnation=3)
-        hangs_and_is_taken_down(supervisor)
+        hung_supervisor_is_stopped(supervisor)
 
 
 def test_only_executed_agents_continue_under_the_next_supervisor(
@@ -48,7 +48,7 @@ def test_only_executed_agents_continue_under_the_next_supervisor(
     settle(home, "exec")
     with running(home) as supervisor:
         has_a_short_socket(supervisor)
-        found_a_shop(supervisor)
+        start_shop_agents(supervisor)
         family = supervisor.descendants()
         assert len(family) >= 7
         code, errors = supervisor.end(signal.SIGTERM)
@@ -56,7 +56,7 @@ def test_only_executed_agents_continue_under_the_next_supervisor(
         assert all_gone(family)
     with running(home) as supervisor:
         is_resumed(supervisor, incarnation=2)
-        has_hidden_something(supervisor)
+        hide_processes(supervisor)
         supervisor.stop_child("shop/cleo", "forget")
         family = supervisor.descendants()
         supervisor.end(signal.SIGKILL)
@@ -76,7 +76,7 @@ def has_a_short_socket(supervisor: ProbedSupervisor) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def found_a_shop(supervisor: ProbedSupervisor) -> None:
+def start_shop_agents(supervisor: ProbedSupervisor) -> None:
     """Start a team: one of it has a descendant in another session, one was stopped."""
     pid_file = supervisor.home / "stray"
     supervisor.start("shop/coordinator", kind="coordinator", restart="permanent")
@@ -88,7 +88,7 @@ def found_a_shop(supervisor: ProbedSupervisor) -> None:
     until(pid_file.exists, "the stray runs")
 
 
-def has_hidden_something(supervisor: ProbedSupervisor) -> None:
+def hide_processes(supervisor: ProbedSupervisor) -> None:
     """What cleo hides runs whole: of what is still being started a part may outlive it a moment."""
     until(lambda: "sleep" in map(name_of, supervisor.descendants()), "the stray runs again")
 
@@ -107,12 +107,12 @@ def is_resumed(supervisor: ProbedSupervisor, incarnation: int) -> None:
     assert supervisor.row("shop/bob")["state"] == "stopped"
 
 
-def dies_with_workers_that_had_started_something(supervisor: ProbedSupervisor) -> None:
+def workers_die_with_their_supervisor(supervisor: ProbedSupervisor) -> None:
     """Kill the supervisor with two of its workers; the others die with it.
 
     What another worker has hidden from everybody, no supervisor's death ends: it is stopped before.
     """
-    has_hidden_something(supervisor)
+    hide_processes(supervisor)
     supervisor.stop_child("shop/cleo", "forget")
     sleepers = [
         shelled(supervisor, f"shells/{number}", command)
@@ -125,7 +125,7 @@ def dies_with_workers_that_had_started_something(supervisor: ProbedSupervisor) -
     await_gone([*family, *sleepers], "nothing is left, and no other supervisor came")
 
 
-def hangs_and_is_taken_down(supervisor: ProbedSupervisor) -> None:
+def hung_supervisor_is_stopped(supervisor: ProbedSupervisor) -> None:
     """Start processes that hang and would be given a minute; an interrupt takes them down."""
     for name in ("coordinator", "ada", "bob", "cleo"):
         kind = "coordinator" if name == "coordinator" else "worker"
@@ -139,7 +139,7 @@ def hangs_and_is_taken_down(supervisor: ProbedSupervisor) -> None:
 
 
 @contextmanager
-def shell_left_by_a_dead_one(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def orphaned_shell(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a command as one of this home's runs would; a command of another home lives on."""
     run = home / "agents" / "shop" / "runs" / "r1"
     with (
@@ -154,9 +154,9 @@ def shell_left_by_a_dead_one(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
             other.kill()
 
 
-@pytest.mark.parametrize("what", ["removed", "cut"])
+@pytest.mark.parametrize("damage", ["removed", "cut"])
 def test_supervisor_without_its_register_continues_above_the_router_incarnations(
-    tmp_path: Path, what: str
+    tmp_path: Path, damage: str
 ) -> None:
     register = tmp_path / "system" / "children.journal"
     (tmp_path / "agents" / "shop").mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_supervisor_without_its_register_continues_above_the_router_incarnations
             supervisor.end(signal.SIGKILL)
         begun = begun or register.read_bytes()
     register.unlink()
-    if what == "cut":
+    if damage == "cut":
         register.write_bytes(begun[: len(begun) // 2])
     with running(tmp_path) as supervisor:
         rows = supervisor.ask("supervisor", "child.list")["children"]

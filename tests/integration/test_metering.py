@@ -153,50 +153,50 @@ async def build(tmp_path: Path, server: FakeModelServer) -> AsyncIterator[Build]
         one.ledger.close()
 
 
-def reply_with(what: str) -> Reply:
-    return Reply(thinking=THOUGHT) if what == "thinking" else call("bash", command=COMMAND)
+def reply_with(part: str) -> Reply:
+    return Reply(thinking=THOUGHT) if part == "thinking" else call("bash", command=COMMAND)
 
 
-def size_of(what: str) -> int:
+def size_of(part: str) -> int:
     """Return how many characters have come by then, at least, whatever the format."""
-    return len(THOUGHT) if what == "thinking" else len(COMMAND) // 2
+    return len(THOUGHT) if part == "thinking" else len(COMMAND) // 2
 
 
-def check_estimate(metered: MeteredCalls, api: str, what: str, outcome: str) -> None:
+def check_estimate(metered: MeteredCalls, api: str, part: str, outcome: str) -> None:
     [(ended, tokens_in, tokens_out, cost, is_estimate)] = metered.rows()
     assert ended == outcome
     if api == "anthropic":
         assert tokens_in == COUNTED.input_tokens, "it was counted as the stream began"
     else:
         assert tokens_in == guess_input_tokens(ask(model=f"{api}/fake"))
-    assert tokens_out >= size_of(what) // 4
+    assert tokens_out >= size_of(part) // 4
     assert cost == pytest.approx((tokens_in + 10 * tokens_out) / 1e6)
     assert is_estimate
     assert metered.ledger.by_entity()["shop-1/ada"].is_estimate
 
 
-@pytest.mark.parametrize("what", ["thinking", "calls"])
+@pytest.mark.parametrize("part", ["thinking", "calls"])
 async def test_connection_lost_before_the_first_text_is_billed(
-    build: Build, server: FakeModelServer, api: str, what: str
+    build: Build, server: FakeModelServer, api: str, part: str
 ) -> None:
-    reply = replace(reply_with(what), usage=COUNTED)
-    server.responder = lambda seen: cut(reply, EVENTS[api, what])
+    reply = replace(reply_with(part), usage=COUNTED)
+    server.responder = lambda seen: cut(reply, EVENTS[api, part])
     metered = build(attempts=1)
     await metered.failure(ask(model=f"{api}/fake"))
-    check_estimate(metered, api, what, "failed")
+    check_estimate(metered, api, part, "failed")
 
 
-@pytest.mark.parametrize("what", ["thinking", "calls"])
+@pytest.mark.parametrize("part", ["thinking", "calls"])
 async def test_call_interrupted_before_its_first_text_is_billed(
-    build: Build, server: FakeModelServer, api: str, what: str
+    build: Build, server: FakeModelServer, api: str, part: str
 ) -> None:
-    reply = replace(reply_with(what), usage=COUNTED, stall_after=EVENTS[api, what])
+    reply = replace(reply_with(part), usage=COUNTED, stall_after=EVENTS[api, part])
     metered = build()
     held = replace(reply, text_gate=(gate := threading.Event()))
     server.responder = lambda seen: held
     await metered.interrupted(ask(model=f"{api}/fake"))
     gate.set()
-    check_estimate(metered, api, what, "cancelled")
+    check_estimate(metered, api, part, "cancelled")
 
 
 async def test_abandoned_call_at_the_proxy_is_charged_for_the_longest_input(

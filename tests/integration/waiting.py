@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 def until(
     found: Callable[[], T | None],
-    what: str,
+    awaited: str,
     *,
     within_seconds: float = DEADLINE_SECONDS,
     look_seconds: float = LOOK_SECONDS,
@@ -32,13 +32,13 @@ def until(
             return value
         rest = RESTS_PER_LOOK * (time.monotonic() - began)
         time.sleep(max(look_seconds, min(rest, LONGEST_REST_SECONDS)))
-    raise AssertionError(f"never happened: {what}")
+    raise AssertionError(f"never happened: {awaited}")
 
 
-def await_gone(processes: list[psutil.Process], what: str) -> None:
+def await_gone(processes: list[psutil.Process], awaited: str) -> None:
     """Wait until all of these processes have ended; a failure names the running ones."""
     try:
-        until(lambda: all_gone(processes), what)
+        until(lambda: all_gone(processes), awaited)
     except AssertionError as error:
         left = [process for process in processes if not is_gone(process)]
         raise AssertionError(f"{error}; still there: {[*map(described, left)]}") from None

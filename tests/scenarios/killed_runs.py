@@ -56,10 +56,10 @@ class KilledRun:
 
 def team(_folder: Path) -> KilledRun:
     """Return the run of ada and ben."""
-    return KilledRun({"coordinator": leads_two, "ada": ada, "ben": ben})
+    return KilledRun({"coordinator": lead_two_nodes, "ada": ada, "ben": ben})
 
 
-def leads_two(seen: SeenRequest) -> Reply:
+def lead_two_nodes(seen: SeenRequest) -> Reply:
     """Create both nodes, wait for them, and finish."""
     if not seen.results("create_work_node"):
         first, second = node("first", "ada"), node("second", "ben", dependencies=["first"])
@@ -91,10 +91,10 @@ def ben(seen: SeenRequest) -> Reply:
 
 def stages(_folder: Path) -> KilledRun:
     """Return the run of a stage, after which a node has parts."""
-    return KilledRun({"coordinator": leads_stages, "*": works_in_stages})
+    return KilledRun({"coordinator": lead_stages, "*": work_in_stages})
 
 
-def leads_stages(seen: SeenRequest) -> Reply:
+def lead_stages(seen: SeenRequest) -> Reply:
     """Launch two roles, close their stage, have the app built, and report the shared values."""
     if not seen.results("launch_roles"):
         roles = [{"name": n, "title": "searcher", "prompt": f"Find {n}"} for n in ("cat", "dog")]
@@ -112,7 +112,7 @@ def leads_stages(seen: SeenRequest) -> Reply:
     return finish("All found.")
 
 
-def works_in_stages(seen: SeenRequest) -> Reply:
+def work_in_stages(seen: SeenRequest) -> Reply:
     """Find and share; or build, by a part that fails at its first attempt."""
     name, step = place_of(seen)
     if name == "app":
@@ -136,10 +136,10 @@ def works_in_stages(seen: SeenRequest) -> Reply:
 def cycles(_folder: Path) -> KilledRun:
     """Return a run without an end, of which two cycles are played."""
     args = ("--mode", "infinite", "--cycle", "10m")
-    return KilledRun({"coordinator": leads_cycles}, args, last_cycle=2)
+    return KilledRun({"coordinator": lead_cycles}, args, last_cycle=2)
 
 
-def leads_cycles(seen: SeenRequest) -> Reply:
+def lead_cycles(seen: SeenRequest) -> Reply:
     """Write the number of each cycle once, and end it."""
     ended = len(seen.results("end_cycle"))
     if len(seen.results("write_file")) <= ended:
@@ -154,10 +154,10 @@ def changes(folder: Path) -> KilledRun:
     """Return the run of two workers that change a repository of the person in `folder`."""
     project = Checkout(folder, {"a.txt": "one\ntwo\n", "b.txt": "b\n"})
     args = ("--input", str(project.path))
-    return KilledRun({"coordinator": leads_changes, "*": changes_repository}, args, "allow once")
+    return KilledRun({"coordinator": lead_changes, "*": changes_repository}, args, "allow once")
 
 
-def leads_changes(seen: SeenRequest) -> Reply:
+def lead_changes(seen: SeenRequest) -> Reply:
     """Create two nodes, and finish when both are merged."""
     if not seen.results("create_work_node"):
         return calls(node("ada"), node("bob"))

@@ -65,7 +65,7 @@ class CrowdedHome:
 
 
 @pytest.fixture(scope="module")
-def full() -> Iterator[CrowdedHome]:
+def crowded_home() -> Iterator[CrowdedHome]:
     """Yield a home of hundreds of agents without running processes; one waits for an answer."""
     with tempfile.TemporaryDirectory(prefix="full") as folder:
         home = Path(folder).resolve()
@@ -79,15 +79,15 @@ def full() -> Iterator[CrowdedHome]:
 
 
 @pytest.fixture(scope="module")
-def running(full: CrowdedHome) -> Iterator[LiveHome]:
+def running(crowded_home: CrowdedHome) -> Iterator[LiveHome]:
     """Yield the same home with its supervisor, which runs from then on."""
-    with running_home(full.home) as live_home:
+    with running_home(crowded_home.home) as live_home:
         live_home.plays(responder)
         yield live_home
 
 
 @pytest.fixture(scope="module")
-def seats() -> Iterator[Mapping[str, TerminalSession]]:
+def terminals() -> Iterator[Mapping[str, TerminalSession]]:
     """Yield the terminals of the people, which last for the module, with no key."""
     bare = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "PAGER": "cat"}
     with ExitStack() as stack:
@@ -98,24 +98,24 @@ def seats() -> Iterator[Mapping[str, TerminalSession]]:
 
 
 @pytest.fixture
-def ann(seats: Mapping[str, TerminalSession]) -> Mapping[str, TerminalSession]:
+def ann(terminals: Mapping[str, TerminalSession]) -> Mapping[str, TerminalSession]:
     """Return the small terminal only."""
-    return {"ann": seats["ann"]}
+    return {"ann": terminals["ann"]}
 
 
 def at_once(
-    seats: Mapping[str, TerminalSession],
+    terminals: Mapping[str, TerminalSession],
     environ: Mapping[str, str],
     names: Mapping[str, str],
     codes: Codes,
 ) -> None:
     """Let all people at the terminals type every play at the same moments."""
-    together = Barrier(len(seats))
+    together = Barrier(len(terminals))
 
     def play_all(person: str) -> list[str]:
         about = {**names, "me": person, "mine": f"old-00{1 + [*PEOPLE].index(person)}"}
         found: list[str] = []
-        session = seats[person]
+        session = terminals[person]
         variables = (f"{name}={shlex.quote(value)}" for name, value in environ.items())
         session.do(f"export {' '.join(variables)}")
         for play in filter(codes, PLAYS):
@@ -123,8 +123,8 @@ def at_once(
             found += faults(session, play, about, codes)
         return found
 
-    with ThreadPoolExecutor(len(seats)) as pool:
-        found = [fault for one in pool.map(play_all, seats) for fault in one]
+    with ThreadPoolExecutor(len(terminals)) as pool:
+        found = [fault for one in pool.map(play_all, terminals) for fault in one]
     assert not found, "\n".join(found)
 
 
@@ -159,19 +159,19 @@ def test_each_command_works_in_a_fresh_home(
 
 
 def test_each_command_works_without_a_supervisor(
-    ann: Mapping[str, TerminalSession], full: CrowdedHome
+    ann: Mapping[str, TerminalSession], crowded_home: CrowdedHome
 ) -> None:
     def codes(play: CommandScenario) -> tuple[int, ...]:
         return () if play.needs == "nothing" else play.codes_without_supervisor()
 
-    at_once(ann, of(full.home), full.names, codes)
+    at_once(ann, of(crowded_home.home), crowded_home.names, codes)
 
 
 def test_each_command_works_for_two_people_among_hundreds_of_agents(
-    seats: Mapping[str, TerminalSession], full: CrowdedHome, running: LiveHome
+    terminals: Mapping[str, TerminalSession], crowded_home: CrowdedHome, running: LiveHome
 ) -> None:
-    environ = {**running.server.env("openai"), **of(full.home)}
-    at_once(seats, environ, full.names, lambda play: play.codes)
+    environ = {**running.server.env("openai"), **of(crowded_home.home)}
+    at_once(terminals, environ, crowded_home.names, lambda play: play.codes)
 
 
 @needs_tmux

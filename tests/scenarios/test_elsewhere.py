@@ -37,7 +37,7 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWorkersHome]:
+def remote_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWorkersHome]:
     home = tmp_path_factory.mktemp("home")
     settings = {
         "hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"},
@@ -49,7 +49,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWorkersHome]
 
 
 def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
-    far: RemoteWorkersHome, tmp_path: Path
+    remote_home: RemoteWorkersHome, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.bin").write_bytes(LARGE)
     (tmp_path / "rows.txt").write_text("a,b\n")
@@ -57,7 +57,7 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     sums = "sha256sum < ../../bob-facts-*/published/copy.bin > sums; cat $AGIRAPH_INPUT/rows.txt"
     bob = node("bob-facts", "bob")
     ada = node("ada-facts", "ada", refs={"bobs": "bob-facts/published/note.txt"})
-    far.plays(
+    remote_home.plays(
         coordinator=[calls(spawn("bob"), spawn("ada")), calls(bob, ada), WAIT, finish_with("wait")],
         bob=[bash("cp $AGIRAPH_INPUT/rows.bin copy.bin; echo bob > note.txt"), DONE],
         ada=[
@@ -69,32 +69,36 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     )
 
     def meanwhile() -> None:
-        far.await_step("ada", 2)
-        far.kill("worker ada")
-        until(lambda: machine_of(far.home, 2).is_dir(), "ada is started on another machine")
+        remote_home.await_step("ada", 2)
+        remote_home.kill("worker ada")
+        until(lambda: machine_of(remote_home.home, 2).is_dir(), "ada is started on another machine")
         gate.set()
 
-    outcome = far.complete("Find facts", "--input", str(tmp_path), meanwhile=meanwhile)
+    outcome = remote_home.complete("Find facts", "--input", str(tmp_path), meanwhile=meanwhile)
     digest = hashlib.sha256(LARGE).hexdigest()
     assert outcome.published("ada") == {"facts.md": "one fact", "sums": f"{digest}  -\ntwice?\n"}
     texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
     assert len([text for text in texts if "I have begun." in text]) == 1
-    seen = far.server.seen_by("ada")
+    seen = remote_home.server.seen_by("ada")
     assert "bob" in seen[-1].result("read_ref")
     assert "a,b" in seen[-1].results("bash")[0]
-    worker = far.worker(outcome.agent, "ada")
-    copies = machine_of(far.home, 0).parent.glob(f"*/home/agents/*/runs/*/workers/{worker.name}")
+    worker = remote_home.worker(outcome.agent, "ada")
+    copies = machine_of(remote_home.home, 0).parent.glob(
+        f"*/home/agents/*/runs/*/workers/{worker.name}"
+    )
     there = max(copies, key=lambda copy: int(copy.parents[6].name))
     for name in ("conversation.jsonl", "notebook.md", "history.json", "memory.md"):
         assert (worker / name).read_bytes() == (there / name).read_bytes()
-    assert not (far.home / "system" / "transfers").exists() or not any(
-        (far.home / "system" / "transfers").iterdir()
+    assert not (remote_home.home / "system" / "transfers").exists() or not any(
+        (remote_home.home / "system" / "transfers").iterdir()
     )
 
 
-def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(far: RemoteWorkersHome) -> None:
+def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(
+    remote_home: RemoteWorkersHome,
+) -> None:
     large = "head -c 3000000 /dev/zero > large.bin; ln -s large.bin link; mkdir empty"
-    far.plays(
+    remote_home.plays(
         coordinator=one_worker("cleo"),
         cleo=[
             bash(large),
@@ -103,10 +107,10 @@ def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(far: RemoteWo
             DONE,
         ],
     )
-    agent = far.begin("moved")
-    until(lambda: far.has_parked(agent.name, 2), "coordinator and worker parked")
-    far.json("respond", str(far.await_question(agent.name)["id"]), "yes")
-    far.await_end(agent)
+    agent = remote_home.begin("moved")
+    until(lambda: remote_home.has_parked(agent.name, 2), "coordinator and worker parked")
+    remote_home.json("respond", str(remote_home.await_question(agent.name)["id"]), "yes")
+    remote_home.await_end(agent)
     [published] = agent.glob("runs/*/nodes/*/published")
     assert sorted(file.name for file in published.iterdir()) == ["large.bin", "size"]
     assert (published / "size").read_text() == "3000000\n"
@@ -114,20 +118,25 @@ def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(far: RemoteWo
 
 
 def test_standstill_of_remote_workers_is_detected_and_a_question_is_not_one(
-    far: RemoteWorkersHome,
+    remote_home: RemoteWorkersHome,
 ) -> None:
     def coordinator(seen: SeenRequest) -> Reply:
         if seen.step == 0:
             return calls(spawn("ada"), spawn("bob"), node("a", "ada"), node("b", "bob"))
         return say("Waiting.")
 
-    far.plays(coordinator=coordinator, ada=[ask("Which colour?"), *[WAIT] * 9], bob=[WAIT] * 9)
-    agent = far.begin("far-standstill")
-    question = str(far.await_question(agent.name)["id"])
-    until(lambda: far.has_parked(agent.name, 3) or _are_at_rest(far, agent.name), "all rest")
-    assert far.json("show", agent.name)["status"] == "waiting_for_human"
-    far.json("respond", question, "blue")
-    reason = far.await_end(agent, "failed")["reason"]
+    remote_home.plays(
+        coordinator=coordinator, ada=[ask("Which colour?"), *[WAIT] * 9], bob=[WAIT] * 9
+    )
+    agent = remote_home.begin("far-standstill")
+    question = str(remote_home.await_question(agent.name)["id"])
+    until(
+        lambda: remote_home.has_parked(agent.name, 3) or _are_at_rest(remote_home, agent.name),
+        "all rest",
+    )
+    assert remote_home.json("show", agent.name)["status"] == "waiting_for_human"
+    remote_home.json("respond", question, "blue")
+    reason = remote_home.await_end(agent, "failed")["reason"]
     assert "ada (node 'a') waits for a message" in reason
     assert "bob (node 'b') waits for a message" in reason
     found = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "agent.standstill"]
@@ -135,6 +144,6 @@ def test_standstill_of_remote_workers_is_detected_and_a_question_is_not_one(
     assert found[0]["seq"] > answered[0]["seq"], "a question is no standstill"
 
 
-def _are_at_rest(far: RemoteWorkersHome, agent: str) -> bool:
-    states = far.states(agent)
+def _are_at_rest(remote_home: RemoteWorkersHome, agent: str) -> bool:
+    states = remote_home.states(agent)
     return sorted(states.values()) == ["idle", "parked", "waiting_for_human"]

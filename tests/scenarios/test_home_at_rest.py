@@ -116,7 +116,7 @@ class HomeAtRest:
 
 
 @pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAtRest]:
+def resting_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAtRest]:
     home = tmp_path_factory.mktemp("rest")
     with running_home(home, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
         _fill(live_home)
@@ -173,13 +173,13 @@ def lasting(found: Any) -> Any:
 
 @pytest.mark.parametrize("args", READING, ids=" ".join)
 def test_home_without_a_supervisor_shows_the_same_records(
-    rest: HomeAtRest, args: tuple[str, ...]
+    resting_home: HomeAtRest, args: tuple[str, ...]
 ) -> None:
-    before = contents(rest.home)
-    assert lasting(rest.json(*args)) == lasting(rest.seen[args])
-    assert contents(rest.home) == before
+    before = contents(resting_home.home)
+    assert lasting(resting_home.json(*args)) == lasting(resting_home.seen[args])
+    assert contents(resting_home.home) == before
     if "--budgets" not in args:
-        assert rest.run(*args).returncode == 0
+        assert resting_home.run(*args).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -197,11 +197,11 @@ def test_home_without_a_supervisor_shows_the_same_records(
     ids=str,
 )
 def test_the_beginning_of_a_name_is_enough(
-    rest: HomeAtRest, short: tuple[str, ...], whole: tuple[str, ...]
+    resting_home: HomeAtRest, short: tuple[str, ...], whole: tuple[str, ...]
 ) -> None:
-    found = rest.json(*short)
+    found = resting_home.json(*short)
     assert found
-    assert found == rest.json(*whole)
+    assert found == resting_home.json(*whole)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_the_beginning_of_a_name_is_enough(
     ids=" ".join,
 )
 def test_ambiguous_prefix_is_wrong_usage_with_the_matches(
-    rest: HomeAtRest, args: tuple[str, ...]
+    resting_home: HomeAtRest, args: tuple[str, ...]
 ) -> None:
-    done = rest.run(*args)
+    done = resting_home.run(*args)
     assert (done.returncode, done.stdout) == (2, "")
     line = done.stderr.splitlines()[-1]
     assert f"'{args[1]}' could be any of kno" in line
@@ -220,47 +220,47 @@ def test_ambiguous_prefix_is_wrong_usage_with_the_matches(
     assert len(line) < 160
 
 
-def test_a_mistyped_name_is_answered_with_the_nearest(rest: HomeAtRest) -> None:
-    done = rest.run("show", "konwn")
+def test_a_mistyped_name_is_answered_with_the_nearest(resting_home: HomeAtRest) -> None:
+    done = resting_home.run("show", "konwn")
     assert done.returncode == 2
     assert "unknown agent 'konwn', did you mean 'known'?" in done.stderr
-    assert "did you mean 'ada-facts'" in rest.run("board", "known", "ada-fats").stderr
+    assert "did you mean 'ada-facts'" in resting_home.run("board", "known", "ada-fats").stderr
 
 
-def test_events_and_logs_are_shown_without_a_supervisor(rest: HomeAtRest) -> None:
-    found = rest.json("events", "known")
-    assert found[: len(rest.events)] == rest.events
-    assert "ready" in rest.run("logs", "broker").stdout
+def test_events_and_logs_are_shown_without_a_supervisor(resting_home: HomeAtRest) -> None:
+    found = resting_home.json("events", "known")
+    assert found[: len(resting_home.events)] == resting_home.events
+    assert "ready" in resting_home.run("logs", "broker").stdout
 
 
-def test_each_command_ends_silently_when_its_reader_is_closed(rest: HomeAtRest) -> None:
+def test_each_command_ends_silently_when_its_reader_is_closed(resting_home: HomeAtRest) -> None:
     as_json = [*READING, ("events", "known"), ("logs",), ("knowledge", "stats"), ("config", "show")]
     as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
     as_text.remove(("usage", "known", "--by", "node", "--budgets"))
     lines = [*PRINTING, *as_text, *((*line, "--json") for line in as_json)]
-    ends = dict(zip(lines, rest.run_unread(*lines), strict=True))
+    ends = dict(zip(lines, resting_home.run_unread(*lines), strict=True))
     assert {line: end for line, end in ends.items() if end != (CLOSED_PIPE, "")} == {}
 
 
-def test_error_without_a_reader_keeps_its_exit_code(rest: HomeAtRest) -> None:
-    ends = rest.run_unread(("show", "nobody"), ("nonsense",), is_stderr_unread=True)
+def test_error_without_a_reader_keeps_its_exit_code(resting_home: HomeAtRest) -> None:
+    ends = resting_home.run_unread(("show", "nobody"), ("nonsense",), is_stderr_unread=True)
     assert [*ends] == [(2, ""), (2, "")]
 
 
-def test_outcome_of_a_run_is_shown_without_a_supervisor(rest: HomeAtRest) -> None:
-    waited = rest.run("wait", "known")
+def test_outcome_of_a_run_is_shown_without_a_supervisor(resting_home: HomeAtRest) -> None:
+    waited = resting_home.run("wait", "known")
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
-    attached = rest.run("attach", "known")
+    attached = resting_home.run("attach", "known")
     assert (attached.returncode, attached.stdout.startswith("Done: ")) == (0, True)
 
 
-def test_ps_lists_former_entities_and_reports_that_none_runs(rest: HomeAtRest) -> None:
-    done = rest.run("ps", "--json")
+def test_ps_lists_former_entities_and_reports_that_none_runs(resting_home: HomeAtRest) -> None:
+    done = resting_home.run("ps", "--json")
     assert (done.returncode, START in done.stderr) == (0, True)
     rows = {row["address"]: row for row in json.loads(done.stdout)}
     assert rows["supervisor"]["state"] == "stopped"
     assert {row["pid"] for row in rows.values()} == {None}
-    asks = next(agent["id"] for agent in rest.seen["agents",] if agent["name"] == "knocks")
+    asks = next(agent["id"] for agent in resting_home.seen["agents",] if agent["name"] == "knocks")
     states = [row["state"] for address, row in rows.items() if address.startswith(asks)]
     assert states == ["parked", "waiting_for_human"]
 
@@ -289,44 +289,48 @@ def test_ps_lists_former_entities_and_reports_that_none_runs(rest: HomeAtRest) -
     ids=" ".join,
 )
 def test_command_that_needs_a_supervisor_names_how_to_start_one(
-    rest: HomeAtRest, args: tuple[str, ...]
+    resting_home: HomeAtRest, args: tuple[str, ...]
 ) -> None:
-    before = contents(rest.home)
-    done = rest.run(*args)
+    before = contents(resting_home.home)
+    done = resting_home.run(*args)
     assert (done.returncode, done.stdout) == (4, "")
     assert "no supervisor runs on home" in done.stderr
     assert START in done.stderr
-    assert contents(rest.home) == before
+    assert contents(resting_home.home) == before
 
 
-def test_writing_command_starts_a_temporary_supervisor(rest: HomeAtRest, tmp_path: Path) -> None:
+def test_writing_command_starts_a_temporary_supervisor(
+    resting_home: HomeAtRest, tmp_path: Path
+) -> None:
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
     (project / "shop.py").write_text("def sell() -> None: ...\n")
-    missing = rest.run("knowledge", "scan", str(tmp_path / "nothing"), home=home)
+    missing = resting_home.run("knowledge", "scan", str(tmp_path / "nothing"), home=home)
     assert (missing.returncode, home.exists()) == (2, False)
-    added = rest.run("knowledge", "add", "preference", "Short", "One page.", "--json", home=home)
+    added = resting_home.run(
+        "knowledge", "add", "preference", "Short", "One page.", "--json", home=home
+    )
     assert (added.returncode, json.loads(added.stdout)["node"]["title"]) == (0, "Short")
-    scanned = rest.run("knowledge", "scan", str(project), "--json", home=home)
+    scanned = resting_home.run("knowledge", "scan", str(project), "--json", home=home)
     assert (scanned.returncode, json.loads(scanned.stdout)["files"]) == (0, 1)
     assert processes_of(home) == []
-    assert "Short" in rest.run("knowledge", "search", "page", home=home).stdout
+    assert "Short" in resting_home.run("knowledge", "search", "page", home=home).stdout
 
 
 def test_the_servers_of_tools_are_asked_without_a_supervisor(
-    rest: HomeAtRest, tmp_path: Path
+    resting_home: HomeAtRest, tmp_path: Path
 ) -> None:
     server = {"command": sys.executable, "args": ["-m", "tests.fakes.mcp_server", str(tmp_path)]}
     settings = {"mcp": {"servers": {"fake": {**server, "cwd": str(ROOT)}}}}
     (tmp_path / "agiraph.yaml").write_text(json.dumps(settings))
-    [row] = json.loads(rest.run("mcp", "list", "--json", home=tmp_path).stdout)
+    [row] = json.loads(resting_home.run("mcp", "list", "--json", home=tmp_path).stdout)
     assert (row["state"], row["problem"]) == ("ready", "")
     assert "fake__add" in [tool["name"] for tool in row["tools"]]
     assert processes_of(tmp_path) == []
 
 
 def test_home_with_all_processes_killed_shows_the_same_records(
-    rest: HomeAtRest, tmp_path: Path
+    resting_home: HomeAtRest, tmp_path: Path
 ) -> None:
     """The database's last writes are then beside it, in a log that no process has merged."""
     with running_home(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
@@ -342,10 +346,10 @@ def test_home_with_all_processes_killed_shows_the_same_records(
         assert (tmp_path / "human/book.db-wal").stat().st_size
         before = contents(tmp_path)
         for args, printed in seen.items():
-            done = rest.run(*args, "--json", home=tmp_path)
+            done = resting_home.run(*args, "--json", home=tmp_path)
             assert (done.returncode, done.stderr) == (0, "")
             assert json.loads(done.stdout) == printed
-        found = json.loads(rest.run("agents", "--json", home=tmp_path).stdout)
+        found = json.loads(resting_home.run("agents", "--json", home=tmp_path).stdout)
         states = {agent["name"]: agent["status"] for agent in found}
         assert states["known"] == "completed"
         assert states["busy"] == "stopped"
@@ -354,30 +358,30 @@ def test_home_with_all_processes_killed_shows_the_same_records(
         live_home.supervisor = live_home.start_supervisor()
 
 
-def test_missing_home_is_not_created(rest: HomeAtRest, tmp_path: Path) -> None:
+def test_missing_home_is_not_created(resting_home: HomeAtRest, tmp_path: Path) -> None:
     home = tmp_path / "none"
-    done = rest.run("agents", home=home)
+    done = resting_home.run("agents", home=home)
     assert (done.returncode, done.stdout) == (0, "")
     assert f"there is no home {home} yet" in done.stderr
     assert "no agents yet; create one with: agiraph run GOAL" in done.stderr
-    assert json.loads(rest.run("agents", "--json", home=home).stdout) == []
-    assert rest.run("show", "x", home=home).returncode == 2
-    assert rest.run("ps", home=home).returncode == 0
+    assert json.loads(resting_home.run("agents", "--json", home=home).stdout) == []
+    assert resting_home.run("show", "x", home=home).returncode == 2
+    assert resting_home.run("ps", home=home).returncode == 0
     assert not home.exists()
 
 
-def test_damaged_agent_is_omitted_and_reported(rest: HomeAtRest, tmp_path: Path) -> None:
+def test_damaged_agent_is_omitted_and_reported(resting_home: HomeAtRest, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    shutil.copytree(rest.home, home, ignore=shutil.ignore_patterns("run"))
+    shutil.copytree(resting_home.home, home, ignore=shutil.ignore_patterns("run"))
     [known] = home.glob("agents/known-*")
     (known / "agent.json").write_text("{")
-    done = rest.run("agents", "--json", home=home)
+    done = resting_home.run("agents", "--json", home=home)
     assert [agent["name"] for agent in json.loads(done.stdout)] == ["knocks"]
-    assert rest.run("show", known.name, home=home).returncode == 1
+    assert resting_home.run("show", known.name, home=home).returncode == 1
 
 
 def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
-    rest: HomeAtRest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    resting_home: HomeAtRest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from agiraph.readmodel import home_copy as copies
 
@@ -393,6 +397,6 @@ def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
             copy(source, target)
 
         monkeypatch.setattr(copies, "copy_if_there", start)
-        rows = rest.run("ps", "--json", home=tmp_path)
+        rows = resting_home.run("ps", "--json", home=tmp_path)
         found = {row["address"]: row["state"] for row in json.loads(rows.stdout)}
         assert found["supervisor"] == "ready"

@@ -54,7 +54,7 @@ def shown_to(live_home: LiveHome, actor: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def taught(live_home: LiveHome, project: Path) -> LiveHome:
+def taught_home(live_home: LiveHome, project: Path) -> LiveHome:
     """Return the home after a run in which a node failed at first and the person was asked."""
     leads = [
         ask("Which database?"),
@@ -75,8 +75,8 @@ def taught(live_home: LiveHome, project: Path) -> LiveHome:
     return live_home
 
 
-def test_lessons_of_a_run_exist_once_despite_kills(taught: LiveHome) -> None:
-    live_home = taught
+def test_lessons_of_a_run_exist_once_despite_kills(taught_home: LiveHome) -> None:
+    live_home = taught_home
     [mistake] = [one for one in nodes_of(live_home, "billing") if one["kind"] == "mistake"]
     assert mistake["data"]["correction"] == CORRECTION
     assert {"task", "decision", "preference"} <= kinds_of(live_home, "billing PostgreSQL database")
@@ -89,9 +89,9 @@ def test_lessons_of_a_run_exist_once_despite_kills(taught: LiveHome) -> None:
 
 
 def test_second_run_of_the_project_is_shown_the_lessons_and_their_reasons(
-    taught: LiveHome, project: Path
+    taught_home: LiveHome, project: Path
 ) -> None:
-    live_home = taught
+    live_home = taught_home
     work = [spawn("ben"), node("again", "ben", task="Deploy it"), WAIT, finish("Again.")]
     live_home.plays(coordinator=work, ben=[FACT, publish("Deployed.")])
     outcome = live_home.complete(f"{GOAL} again", "--name", "second", "--input", str(project))
@@ -114,9 +114,9 @@ def test_second_run_of_the_project_is_shown_the_lessons_and_their_reasons(
 
 
 def test_run_of_another_project_is_shown_the_lessons_only_on_request(
-    taught: LiveHome, tmp_path: Path
+    taught_home: LiveHome, tmp_path: Path
 ) -> None:
-    live_home = taught
+    live_home = taught_home
     for name, more, is_shown in (("other", (), False), ("asking", ("--notes", "all"), True)):
         live_home.plays(coordinator=[finish("Done.")])
         live_home.complete(f"{GOAL}, {name}", "--name", name, "--input", str(tmp_path), *more)
@@ -126,8 +126,8 @@ def test_run_of_another_project_is_shown_the_lessons_only_on_request(
         assert bool(listed) is is_shown, name
 
 
-def test_role_team_is_shown_lessons_and_adds_its_own(taught: LiveHome, project: Path) -> None:
-    live_home = taught
+def test_role_team_is_shown_lessons_and_adds_its_own(taught_home: LiveHome, project: Path) -> None:
+    live_home = taught_home
     live_home.plays(
         project_manager=[to(DEVELOPER, "Deploy billing"), finalize("The invoices are sent.")],
         software_developer=[to(LEAD, "It runs")],
@@ -145,9 +145,9 @@ def test_role_team_is_shown_lessons_and_adds_its_own(taught: LiveHome, project: 
 
 
 def test_deleted_agent_leaves_its_lessons_unless_forgotten(
-    taught: LiveHome,
+    taught_home: LiveHome,
 ) -> None:
-    live_home = taught
+    live_home = taught_home
     live_home.plays(coordinator=[finish("The gazebo is painted.")])
     for name in ("painter", "painter-too"):
         live_home.await_end(live_home.begin(name, goal=f"Paint the gazebo of {name}"))
@@ -178,8 +178,8 @@ def both_work(live_home: LiveHome, name: str) -> list[str]:
     return [f"{seen.system}\n{seen.said}" for seen in live_home.server.requests]
 
 
-def test_both_kinds_of_teams_work_without_a_knowledge_database(taught: LiveHome) -> None:
-    live_home, database = taught, taught.home / "knowledge.db"
+def test_both_kinds_of_teams_work_without_a_knowledge_database(taught_home: LiveHome) -> None:
+    live_home, database = taught_home, taught_home.home / "knowledge.db"
     for suffix in ("", "-wal", "-shm"):
         database.with_name(f"knowledge.db{suffix}").unlink(missing_ok=True)
     assert not any(HEADING in told for told in both_work(live_home, "removed")[:1])

@@ -11,60 +11,60 @@ from tests.scenarios.live_home import LiveHome
 from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import finish, held
 from tests.scenarios.terminal import Terminal, needs_tmux
-from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, TwoRuns, two
+from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, TwoRuns, two_commands
 
 
-def await_status(both: TwoRuns, name: str, status: str) -> None:
-    until(lambda: both.status(name) == status, f"the {name} is {status}")
+def await_status(runs: TwoRuns, name: str, status: str) -> None:
+    until(lambda: runs.status(name) == status, f"the {name} is {status}")
 
 
 def test_agent_stops_with_its_command_while_others_use_the_supervisor(
     make_home: MakeHome,
 ) -> None:
-    with two(make_home) as both:
-        both.begin_second()
-        both.kill_first()
-        await_status(both, "first", "stopped")
-        both.json("resume", "first")
-        both.await_asked("first", times=2)
-        both.gates.open["first"].set()
-        await_status(both, "first", "completed")
-        both.finish(both.second, "second")
+    with two_commands(make_home) as runs:
+        runs.begin_second()
+        runs.kill_first()
+        await_status(runs, "first", "stopped")
+        runs.json("resume", "first")
+        runs.await_asked("first", times=2)
+        runs.gates.open["first"].set()
+        await_status(runs, "first", "completed")
+        runs.finish(runs.second, "second")
 
 
 def test_later_run_names_unfinished_agents_and_resumes_them_on_request(
     make_home: MakeHome,
 ) -> None:
-    with two(make_home) as both:
-        both.kill_first()
-        await_nothing_left(both.make_home.home)
-        both.begin_second()
-        assert both.status("first") == "stopped"
-        said = both.finish(both.second, "second")
+    with two_commands(make_home) as runs:
+        runs.kill_first()
+        await_nothing_left(runs.make_home.home)
+        runs.begin_second()
+        assert runs.status("first") == "stopped"
+        said = runs.finish(runs.second, "second")
         assert "unfinished: first (spent " in said
         assert "ago): agiraph run --resume --agent first\n" in said
-        assert both.asked("first") == 1
-        both.gates.open["second"].clear()
-        third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
-        both.await_asked("first", times=2)
-        both.await_asked("second", times=2)
+        assert runs.asked("first") == 1
+        runs.gates.open["second"].clear()
+        third = runs.start("run", "Do the second", "--json", "--resume", *MODEL)
+        runs.await_asked("first", times=2)
+        runs.await_asked("second", times=2)
         third.kill()
-        await_nothing_left(both.make_home.home)
-        fourth = both.start("run", "--resume", "--agent", "first", "--json")
-        both.await_asked("first", times=3)
-        assert "unfinished: second-2 " in both.finish(fourth, "first")
+        await_nothing_left(runs.make_home.home)
+        fourth = runs.start("run", "--resume", "--agent", "first", "--json")
+        runs.await_asked("first", times=3)
+        assert "unfinished: second-2 " in runs.finish(fourth, "first")
 
 
 def test_detached_agent_continues_in_a_later_run_that_names_it(make_home: MakeHome) -> None:
-    with two(make_home) as both:
+    with two_commands(make_home) as runs:
         detached = ("run", "Do the second", "--name", "apart", "--detach", *MODEL)
-        both.start(*detached).communicate(WITHIN_SECONDS)
-        both.await_asked("second")
-        both.gates.open["first"].set()
-        said = both.finish(both.first, "first")
+        runs.start(*detached).communicate(WITHIN_SECONDS)
+        runs.await_asked("second")
+        runs.gates.open["first"].set()
+        said = runs.finish(runs.first, "first")
         assert "unfinished" not in said
-        await_nothing_left(both.make_home.home)
-        third = both.start("run", "Do the first", "--json", *MODEL)
+        await_nothing_left(runs.make_home.home)
+        third = runs.start("run", "Do the first", "--json", *MODEL)
         said = third.communicate(WITHIN_SECONDS)[1]
         assert "also at work in this home: apart" in said
 

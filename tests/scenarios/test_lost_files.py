@@ -134,7 +134,7 @@ class LostFiles:
 
 
 @pytest.fixture(scope="module")
-def lost(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
+def lost_files(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
     """A home that was stopped in the middle of a run, and had two supervisors before."""
     home = tmp_path_factory.mktemp("lost") / "home"
     home.mkdir()
@@ -154,33 +154,33 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
 @pytest.mark.parametrize("is_cut", [False, True], ids=["removed", "cut"])
 @pytest.mark.parametrize("pattern", NEEDED)
 def test_home_with_a_lost_file_starts_or_names_it_and_doctor_too(
-    lost: LostFiles, pattern: str, is_cut: bool
+    lost_files: LostFiles, pattern: str, is_cut: bool
 ) -> None:
-    path = lost.damage(lost.found(pattern), is_cut=is_cut)
-    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    path = lost_files.damage(lost_files.found(pattern), is_cut=is_cut)
+    checks = json.loads(lost_files.command("doctor", "--json").stdout)["checks"]
     named = [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
     assert named or (is_cut and path.name not in KNOWN_TO_END)
-    lost.check_start(path)
+    lost_files.check_start(path)
 
 
 @pytest.mark.parametrize(("pattern", "kind"), ODD)
 def test_home_with_an_irregular_file_names_it_and_doctor_too(
-    lost: LostFiles, pattern: str, kind: str
+    lost_files: LostFiles, pattern: str, kind: str
 ) -> None:
-    path = lost.replace(lost.found(pattern), kind)
-    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    path = lost_files.replace(lost_files.found(pattern), kind)
+    checks = json.loads(lost_files.command("doctor", "--json").stdout)["checks"]
     assert [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
-    lost.check_start(path)
+    lost_files.check_start(path)
 
 
 @pytest.mark.parametrize("pattern", NESTED)
 def test_home_with_a_too_deeply_nested_line_names_the_file_and_doctor_too(
-    lost: LostFiles, pattern: str
+    lost_files: LostFiles, pattern: str
 ) -> None:
-    path = lost.nest(lost.found(pattern))
-    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    path = lost_files.nest(lost_files.found(pattern))
+    checks = json.loads(lost_files.command("doctor", "--json").stdout)["checks"]
     assert [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
-    lost.check_start(path)
+    lost_files.check_start(path)
 
 
 def test_running_home_survives_the_loss_of_its_address_files(
@@ -202,13 +202,15 @@ def test_running_home_survives_the_loss_of_its_address_files(
 
 @pytest.mark.machines
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_home_starts_or_names_the_file_for_each_irregular_file(lost: LostFiles, kind: str) -> None:
-    for file in lost.files():
-        lost.check_start(lost.replace(file, kind))
+def test_home_starts_or_names_the_file_for_each_irregular_file(
+    lost_files: LostFiles, kind: str
+) -> None:
+    for file in lost_files.files():
+        lost_files.check_start(lost_files.replace(file, kind))
 
 
 @pytest.mark.machines
-def test_home_starts_or_names_the_file_for_each_lost_or_cut_file(lost: LostFiles) -> None:
-    for file in lost.files():
+def test_home_starts_or_names_the_file_for_each_lost_or_cut_file(lost_files: LostFiles) -> None:
+    for file in lost_files.files():
         for is_cut in (False, True):
-            lost.check_start(lost.damage(file, is_cut=is_cut))
+            lost_files.check_start(lost_files.damage(file, is_cut=is_cut))

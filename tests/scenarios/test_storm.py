@@ -23,9 +23,9 @@ LIMIT = 120_000
 T = TypeVar("T")
 
 
-def patiently(found: Callable[[], T | None], what: str) -> T:
+def patiently(found: Callable[[], T | None], awaited: str) -> T:
     """Wait for a slow condition, and check rarely: the machine is busy."""
-    return until(found, what, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
+    return until(found, awaited, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
 
 
 def test_team_under_refusals_fails_no_node_and_keeps_its_budget_to_the_call(

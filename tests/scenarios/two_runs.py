@@ -104,7 +104,7 @@ class TwoRuns:
 
 
 @contextmanager
-def two(make_home: MakeHome) -> Iterator[TwoRuns]:
+def two_commands(make_home: MakeHome) -> Iterator[TwoRuns]:
     """Keep two runs on one home, of which the first has begun; both are ended in any case.
 
     Checks that no process of them is left.

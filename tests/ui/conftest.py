@@ -29,7 +29,7 @@ SETTINGS: Final = {
 
 
 @pytest.fixture(scope="session")
-def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
+def _shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     built()
     home = tmp_path_factory.mktemp("town")
     keep_port(home)
@@ -38,16 +38,16 @@ def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
 
 
 @pytest.fixture
-def live_home(_town: LiveHome) -> Iterator[LiveHome]:
+def live_home(_shared_home: LiveHome) -> Iterator[LiveHome]:
     """Return a running home whose entities never park and whose services may be killed at any time.
 
     Earlier stories used this home: their agents are in the archive, with their names.
     """
-    yield _town
-    with Client.for_home(_town.home) as client:
-        while _town.begun:
-            client.archive(_town.begun.pop())
-    assert "Traceback" not in _town.traces()
+    yield _shared_home
+    with Client.for_home(_shared_home.home) as client:
+        while _shared_home.begun:
+            client.archive(_shared_home.begun.pop())
+    assert "Traceback" not in _shared_home.traces()
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class BrowserLoop:
 
 
 @pytest.fixture(scope="session")
-def _stage() -> Iterator[BrowserLoop]:
+def _browser_loop() -> Iterator[BrowserLoop]:
     found = chromium()
     expect.set_options(timeout=WITHIN_MILLISECONDS)
     with sync_playwright() as playwright:
@@ -87,19 +87,19 @@ def _stage() -> Iterator[BrowserLoop]:
 
 
 @pytest.fixture(scope="session")
-def _regular(_stage: BrowserLoop, _town: LiveHome) -> Iterator[Visitor]:
-    with _stage.in_use() as browser:
-        visitor = Visitor(browser, _town.home)
+def _shared_visitor(_browser_loop: BrowserLoop, _shared_home: LiveHome) -> Iterator[Visitor]:
+    with _browser_loop.in_use() as browser:
+        visitor = Visitor(browser, _shared_home.home)
         visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
     yield visitor
-    with _stage.in_use():
+    with _browser_loop.in_use():
         visitor.context.close()
 
 
 @pytest.fixture
-def make_visitor(_stage: BrowserLoop, live_home: LiveHome) -> Iterator[MakeVisitor]:
+def make_visitor(_browser_loop: BrowserLoop, live_home: LiveHome) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
-    with _stage.in_use() as browser, contextlib.ExitStack() as stack:
+    with _browser_loop.in_use() as browser, contextlib.ExitStack() as stack:
 
         def make(viewport: ViewportSize = WIDE) -> Visitor:
             visitor = Visitor(browser, live_home.home, viewport)
@@ -111,13 +111,15 @@ def make_visitor(_stage: BrowserLoop, live_home: LiveHome) -> Iterator[MakeVisit
 
 
 @pytest.fixture
-def visitor(_stage: BrowserLoop, _regular: Visitor, live_home: LiveHome) -> Iterator[Visitor]:
+def visitor(
+    _browser_loop: BrowserLoop, _shared_visitor: Visitor, live_home: LiveHome
+) -> Iterator[Visitor]:
     """Return a visitor logged in with all scopes, before the first page.
 
     The browser has been here before, and so has compiled the page; it keeps nothing else.
     """
-    with _stage.in_use():
-        _regular.faults.clear()
-        _regular.begin_login()
-        yield _regular
-        _regular.leave()
+    with _browser_loop.in_use():
+        _shared_visitor.faults.clear()
+        _shared_visitor.begin_login()
+        yield _shared_visitor
+        _shared_visitor.leave()

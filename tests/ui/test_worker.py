@@ -57,7 +57,7 @@ def panel(page: Page, title: str) -> Locator:
     return page.get_by_role("main").locator("section").filter(has=heading)
 
 
-def do(page: Page, what: str) -> None:
+def do(page: Page, item: str) -> None:
     """Do something by the menu of the page."""
     page.get_by_role("main").get_by_role("button", name="What can be done").click()
-    page.get_by_role("menuitem", name=what).click()
+    page.get_by_role("menuitem", name=item).click()

@@ -32,8 +32,8 @@ BUDGETS = st.integers(SMALLEST_BUDGET, 30_000)
 def played(steps: list[tuple[str, object, str]]) -> Transcript:
     transcript = Transcript()
     heard(transcript, TASK)
-    for kind, what, text in steps:
-        match kind, what:
+    for kind, source, text in steps:
+        match kind, source:
             case "heard", str(name):
                 heard(transcript, text, name)
             case "worked", list(results):
@@ -73,8 +73,8 @@ def test_human_messages_are_kept_in_every_compaction(
 ) -> None:
     transcript, told = played([]), []
     for part in parts:
-        for kind, what, text in part:
-            _play_on(transcript, kind, what, text)
+        for kind, source, text in part:
+            _play_on(transcript, kind, source, text)
             if words:
                 word = words.pop()
                 heard(transcript, word, "human")
@@ -85,12 +85,12 @@ def test_human_messages_are_kept_in_every_compaction(
         assert all(word in content for word in told)
 
 
-def _play_on(transcript: Transcript, kind: str, what: object, text: str) -> None:
+def _play_on(transcript: Transcript, kind: str, source: object, text: str) -> None:
     """Add an event that contains no words of the human."""
-    if kind == "heard" and what != "human":
-        heard(transcript, text, str(what))
-    elif kind == "worked" and isinstance(what, list):
-        worked(transcript, *[pair for pair in what if pair[0] != "ask_human"], text=text)
+    if kind == "heard" and source != "human":
+        heard(transcript, text, str(source))
+    elif kind == "worked" and isinstance(source, list):
+        worked(transcript, *[pair for pair in source if pair[0] != "ask_human"], text=text)
 
 
 @given(st.lists(STEPS, max_size=10), BUDGETS)

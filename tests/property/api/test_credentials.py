@@ -138,7 +138,7 @@ class CredentialsMachine(RuleBasedStateMachine):
         self.keys = CredentialStore(self.home, self.clock, self.log)
 
     @invariant()
-    def every_secret_opens_as_long_as_it_should(self) -> None:
+    def secrets_are_valid_until_their_end(self) -> None:
         for one in self.secrets:
             try:
                 caller = self.keys.caller(one.text, is_cookie=one.is_cookie)
@@ -149,7 +149,7 @@ class CredentialsMachine(RuleBasedStateMachine):
             assert (caller.name, caller.scope) == (one.owner, one.scope)
 
     @invariant()
-    def nothing_that_opens_is_in_the_book(self) -> None:
+    def no_secret_is_stored(self) -> None:
         book = self.home.human.tokens
         text = book.read_text() if book.exists() else ""
         assert not any(one.text in text for one in self.secrets)

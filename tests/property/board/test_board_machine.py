@@ -214,7 +214,7 @@ class BoardMachine(RuleBasedStateMachine):
             assert (worker.node is None) == (worker.status in ("idle", "stopped"))
 
     @invariant()
-    def a_stage_that_is_over_has_nothing_left_to_do(self) -> None:
+    def ended_stage_has_no_open_nodes(self) -> None:
         for index, stage in enumerate(self.board.stages):
             nodes = [self.board.nodes[node] for node in stage.nodes]
             if stage.over or stage.status == "completed":
@@ -227,7 +227,7 @@ class BoardMachine(RuleBasedStateMachine):
                 assert is_policy_met(stage, nodes)
 
     @invariant()
-    def everyone_works_its_own_way(self) -> None:
+    def workers_have_the_mode_of_their_node(self) -> None:
         for node in self.board.nodes.values():
             if node.assigned_worker is not None:
                 assert self.board.workers[node.assigned_worker].mode == node.mode
@@ -240,14 +240,14 @@ class BoardMachine(RuleBasedStateMachine):
         assert len(team) == len(set(team))
 
     @invariant()
-    def only_ready_work_is_begun(self) -> None:
+    def only_ready_nodes_are_assigned(self) -> None:
         for node in self.board.nodes.values():
             if node.status in ("assigned", "running", "blocked", "completed"):
                 assert not self.board.waiting_for(node)
                 assert node.attempt == 1 or node.retried_by
 
     @invariant()
-    def what_has_ended_never_changes(self) -> None:
+    def ended_nodes_never_change(self) -> None:
         for node_id, was in self.ended.items():
             now = self.board.nodes[node_id]  # type: ignore[index]
             if now.retried_by != was.retried_by:
@@ -257,12 +257,12 @@ class BoardMachine(RuleBasedStateMachine):
         self.ended = {n.id: n for n in self.board.nodes.values() if n.has_ended}
 
     @invariant()
-    def only_what_is_held_can_be_let_go_of(self) -> None:
+    def only_assigned_nodes_have_a_move(self) -> None:
         for node in self.board.nodes.values():
             assert node.move is None or node.status in HELD_NODE
 
     @invariant()
-    def nobody_waits_in_a_cycle(self) -> None:
+    def waits_have_no_cycle(self) -> None:
         waits: dict[str, tuple[str, ...]] = {
             n.id: (*n.dependencies, *awaited_by(self.board, n.id))
             for n in self.board.nodes.values()
@@ -273,13 +273,13 @@ class BoardMachine(RuleBasedStateMachine):
         assert set(self.board.waits) == blocked
 
     @invariant()
-    def an_ended_run_is_at_rest(self) -> None:
+    def ended_run_has_no_open_nodes(self) -> None:
         if not self.board.is_running:
             assert all(node.has_ended for node in self.board.nodes.values())
             assert plan(self.board, SchedulingLimits(4)) == ()
 
     @invariant()
-    def it_can_be_shown(self) -> None:
+    def board_can_be_shown(self) -> None:
         assert len(board_view(self.board)["nodes"]) == len(self.board.nodes)
 
     def teardown(self) -> None:

@@ -25,12 +25,12 @@ class CircuitBreakerMachine(RuleBasedStateMachine):
         self.now += seconds
 
     @rule()
-    def somebody_calls(self) -> None:
+    def begin_call(self) -> None:
         if self.breaker.wait(self.now) == 0:
             self.in_flight.append(self.breaker.begin(self.now))
 
     @rule(data=st.data(), how=st.sampled_from(["answered", "failed", "cancelled"]))
-    def a_call_ends(self, data: st.DataObject, how: str) -> None:
+    def end_call(self, data: st.DataObject, how: str) -> None:
         if not self.in_flight:
             return
         number = data.draw(st.integers(0, len(self.in_flight) - 1))
@@ -53,12 +53,12 @@ class CircuitBreakerMachine(RuleBasedStateMachine):
             self.breaker.released(was_probe=was_probe)
 
     @invariant()
-    def at_most_one_tries_it(self) -> None:
+    def at_most_one_call_probes(self) -> None:
         assert sum(self.in_flight) <= 1
         assert self.breaker.is_probing == any(self.in_flight)
 
     @invariant()
-    def it_never_locks_up(self) -> None:
+    def breaker_admits_a_call_again(self) -> None:
         """If no call is probing the service, some call may do so later."""
         if not self.breaker.is_probing:
             assert self.breaker.wait(self.now + 80.0) == 0

@@ -206,7 +206,7 @@ class SteadyConnectionMachine(RuleBasedStateMachine):
             process.start()
 
     @invariant()
-    def an_effect_happens_once(self) -> None:
+    def each_message_takes_effect_once(self) -> None:
         for process in self.processes.values():
             assert max(Counter(process.journal).values(), default=1) == 1
 

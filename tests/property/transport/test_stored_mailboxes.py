@@ -103,24 +103,24 @@ class StoredMailboxesMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.boxes = self.reborn(cut=None)
+        self.boxes = self.reopened(cut=None)
         self.state = self.commits[-1]
 
     @rule(cut=st.floats(0, 1))
     def lose_power(self, cut: float) -> None:
-        self.boxes = self.reborn(cut)
+        self.boxes = self.reopened(cut)
         waiting = tuple(self.seen())
         found = [index for index, state in enumerate(self.commits) if state[0] == waiting]
         assert found, "a batch stands whole or not at all"
         # States may differ only in the messages that are done: check these.
         for index in reversed(found):
-            if self.knows_exactly(self.commits[index][1]):
+            if self.remembers_exactly(self.commits[index][1]):
                 self.state = self.commits[index]
                 self.commits = self.commits[: index + 1]
                 return
         raise AssertionError("what is done does not fit what waits")
 
-    def reborn(self, cut: float | None) -> StoredMailboxes:
+    def reopened(self, cut: float | None) -> StoredMailboxes:
         """Open a copy of the files, their log cut at a part of its length."""
         old = self.root / str(self.lives)
         self.lives += 1
@@ -136,7 +136,7 @@ class StoredMailboxesMachine(RuleBasedStateMachine):
         self.boxes.close()
         return self.open(new)
 
-    def knows_exactly(self, was_done: frozenset[tuple[str, bytes]]) -> bool:
+    def remembers_exactly(self, was_done: frozenset[tuple[str, bytes]]) -> bool:
         file = self.boxes._file
         known = set(self.boxes._known._keys)
         return known == {file.key(address, id_) for address, id_ in was_done}
@@ -147,7 +147,7 @@ class StoredMailboxesMachine(RuleBasedStateMachine):
         return [(address, one.id, one.blob) for one, address in sorted(found)]
 
     @invariant()
-    def what_waits_is_what_the_model_says(self) -> None:
+    def waiting_messages_match_the_model(self) -> None:
         assert tuple(self.seen()) == self.state[0]
 
     def teardown(self) -> None:

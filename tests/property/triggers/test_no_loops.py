@@ -23,39 +23,39 @@ doings = st.lists(
 )
 
 
-def respond(life: TriggeredAgent, doing: list[str], number: int) -> None:
+def respond(agent: TriggeredAgent, doing: list[str], number: int) -> None:
     """Let the coordinator react to being woken, until it rests."""
-    for step, what in enumerate(doing):
+    for step, response in enumerate(doing):
         node = f"n{number}.{step}"
-        match what:
+        match response:
             case "tool":
-                life.answers("bash")
+                agent.answers("bash")
             case "memory":
-                life.answers("memory_write")
-                life.happens("memory.written", path="x")
+                agent.answers("memory_write")
+                agent.happens("memory.written", path="x")
             case "node":
-                life.answers("create_work_node")
-                life.happens("node.created", node=node)
-                life.happens("node.assigned", node=node)
-                life.happens("worker.busy", worker="bob")
+                agent.answers("create_work_node")
+                agent.happens("node.created", node=node)
+                agent.happens("node.assigned", node=node)
+                agent.happens("worker.busy", worker="bob")
             case "worker":
-                life.answers("create_work_node")
-                life.happens("node.created", node=node)
-                life.happens("tool.called", entity="bob", node=node, tool="bash")
-                life.happens("node.completed", node=node)
-                life.happens("worker.idle", worker="bob")
+                agent.answers("create_work_node")
+                agent.happens("node.created", node=node)
+                agent.happens("tool.called", entity="bob", node=node, tool="bash")
+                agent.happens("node.completed", node=node)
+                agent.happens("worker.idle", worker="bob")
             case "wait":
-                life.happens("model.answered", calls=["create_work_node", "wait"])
-                life.happens("node.created", node=node)
-                life.happens("node.completed", node=node)
-                life.happens("worker.idle", worker="bob")
-                life.happens("tool.result", tool="wait", is_error=False)
+                agent.happens("model.answered", calls=["create_work_node", "wait"])
+                agent.happens("node.created", node=node)
+                agent.happens("node.completed", node=node)
+                agent.happens("worker.idle", worker="bob")
+                agent.happens("tool.result", tool="wait", is_error=False)
             case _:
-                life.answers("send_message")
-                life.happens("message.sent", **{"from": "coordinator", "to": "human"})
-                life.happens("message.received", entity="human", **{"from": "coordinator"})
-    life.happens("model.answered", calls=[])
-    life.happens("message.sent", **{"from": "coordinator", "to": "human"})
+                agent.answers("send_message")
+                agent.happens("message.sent", **{"from": "coordinator", "to": "human"})
+                agent.happens("message.received", entity="human", **{"from": "coordinator"})
+    agent.happens("model.answered", calls=[])
+    agent.happens("message.sent", **{"from": "coordinator", "to": "human"})
 
 
 @settings(max_examples=25, deadline=None)
@@ -63,20 +63,20 @@ def respond(life: TriggeredAgent, doing: list[str], number: int) -> None:
 def test_triggers_stop_firing_after_one_external_event(
     waits: list[tuple[str, dict[str, Any]]], doing: list[str]
 ) -> None:
-    life = TriggeredAgent()
+    agent = TriggeredAgent()
     for type_, config in waits:
-        life.add(type_, **config)
-    life.happens("message.received", **{"from": "human"})
-    respond(life, doing, 0)
-    waiting, count = life.fired(), 0
+        agent.add(type_, **config)
+    agent.happens("message.received", **{"from": "human"})
+    respond(agent, doing, 0)
+    waiting, count = agent.fired(), 0
     for _ in range(8):
-        waiting += life.passes(60)
+        waiting += agent.passes(60)
         while waiting:
             firing = waiting.pop(0)
             count += 1
             assert count < 200
-            life.hears(firing)
-            respond(life, doing, count)
-            waiting += life.fired()
-    assert life.passes(3600) == []
-    assert life.passes(3600) == []
+            agent.hears(firing)
+            respond(agent, doing, count)
+            waiting += agent.fired()
+    assert agent.passes(3600) == []
+    assert agent.passes(3600) == []

@@ -83,7 +83,7 @@ def test_text_estimate_is_at_most_a_third_of_its_bytes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "can_flush", "what"),
+    ("used", "can_flush", "expected"),
     [
         pytest.param(749, True, None, id="room below the share"),
         pytest.param(750, True, "flush", id="things are saved first above it"),
@@ -92,9 +92,9 @@ def test_text_estimate_is_at_most_a_third_of_its_bytes(text: str) -> None:
     ],
 )
 def test_context_step_follows_from_the_fill_level(
-    used: int, can_flush: bool, what: str | None
+    used: int, can_flush: bool, expected: str | None
 ) -> None:
-    assert step(busy(), used, can_flush=can_flush) == what
+    assert step(busy(), used, can_flush=can_flush) == expected
 
 
 def test_worker_in_its_last_turn_is_not_asked_to_save() -> None:

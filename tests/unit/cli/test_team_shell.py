@@ -111,7 +111,7 @@ class TeamShell:
 
 
 @pytest.fixture
-def play(capsys: pytest.CaptureFixture[str]) -> TeamShell:
+def team_shell(capsys: pytest.CaptureFixture[str]) -> TeamShell:
     return TeamShell(capsys)
 
 
@@ -141,36 +141,36 @@ def play(capsys: pytest.CaptureFixture[str]) -> TeamShell:
         ],
     ],
 )
-def test_each_command_reports_its_errors(play: TeamShell, line: str, why: str) -> None:
-    assert why in play.do(line)
-    assert play.client.did == []
+def test_each_command_reports_its_errors(team_shell: TeamShell, line: str, why: str) -> None:
+    assert why in team_shell.do(line)
+    assert team_shell.client.did == []
 
 
-def test_commands_show_the_team_and_the_session(play: TeamShell) -> None:
-    assert all(name in play.do("/help") for name in ABOUT)
-    assert "script/team" in play.do("/agents")
-    assert "a task ends after 3 turns" in play.do("/maxturns 3")
-    shown = play.do("/team")
+def test_commands_show_the_team_and_the_session(team_shell: TeamShell) -> None:
+    assert all(name in team_shell.do("/help") for name in ABOUT)
+    assert "script/team" in team_shell.do("/agents")
+    assert "a task ends after 3 turns" in team_shell.do("/maxturns 3")
+    shown = team_shell.do("/team")
     assert "lead project_manager, at most 3 turns" in shown
     assert "qa_engineer: QA Engineer. Validate behavior" in shown
-    assert "5 roles can work, led by project_manager" in play.do("/validate")
-    assert "max turns  3" in play.do("/info")
-    assert "no tasks yet" in play.do("/history")
-    play.client.section = {"lead_role": "boss"}
+    assert "5 roles can work, led by project_manager" in team_shell.do("/validate")
+    assert "max turns  3" in team_shell.do("/info")
+    assert "no tasks yet" in team_shell.do("/history")
+    team_shell.client.section = {"lead_role": "boss"}
     for command in ("/team", "/agents", "/validate"):
-        assert "unknown role in agentic_team.lead_role 'boss'" in play.do(command)
+        assert "unknown role in agentic_team.lead_role 'boss'" in team_shell.do(command)
 
 
-def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: TeamShell) -> None:
-    play.client.answers = ("Red.", "Blue.", "Green.")
-    shown = play.task("Paint it")
+def test_task_shows_turns_and_output_and_receives_earlier_tasks(team_shell: TeamShell) -> None:
+    team_shell.client.answers = ("Red.", "Blue.", "Green.")
+    shown = team_shell.task("Paint it")
     assert "project_manager" in shown
     assert "\nRed.\n" in shown
     assert "finalized, 1 turn" in shown
-    play.task("Another colour")
-    play.do("/followup off")
-    play.task("And another")
-    first, second, third = play.asked()
+    team_shell.task("Another colour")
+    team_shell.do("/followup off")
+    team_shell.task("And another")
+    first, second, third = team_shell.asked()
     assert (first.goal, first.team.earlier) == ("Paint it", ())
     [earlier] = second.team.earlier
     assert (earlier.task, earlier.output) == ("Paint it", "Red.")
@@ -178,44 +178,44 @@ def test_task_shows_turns_and_output_and_receives_earlier_tasks(play: TeamShell)
     assert third.team.earlier == ()
 
 
-def test_history_lists_outputs_and_shows_one_in_full(play: TeamShell) -> None:
-    play.client.answers = ("\n".join(f"line {number}" for number in range(1, 31)),)
-    play.task("Count")
-    shown = play.do("/history")
+def test_history_lists_outputs_and_shows_one_in_full(team_shell: TeamShell) -> None:
+    team_shell.client.answers = ("\n".join(f"line {number}" for number in range(1, 31)),)
+    team_shell.task("Count")
+    shown = team_shell.do("/history")
     assert "1. Count  (finalized, 1 turn)\n   line 1\n   line 2\n" in shown
     assert "line 11" not in shown
     assert "... 20 more lines: /history 1" in shown
-    assert "line 30" in play.do("/history 1")
-    assert "(1 to 1), not '2'" in play.do("/history 2")
-    play.do("/reset")
-    assert "no tasks yet" in play.do("/history")
+    assert "line 30" in team_shell.do("/history 1")
+    assert "(1 to 1), not '2'" in team_shell.do("/history 2")
+    team_shell.do("/reset")
+    assert "no tasks yet" in team_shell.do("/history")
 
 
-def test_ctrl_c_stops_a_task_and_the_session_continues(play: TeamShell) -> None:
+def test_ctrl_c_stops_a_task_and_the_session_continues(team_shell: TeamShell) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    assert play.task("Never ends", interrupt).endswith("stopped\n")
-    assert ("stop", play.client.record.id) in play.client.did
-    assert "1. Never ends  (stopped, 0 turns)" in play.do("/history")
-    play.client.end("stopped")()
-    assert "It is done." in play.task("Another")
+    assert team_shell.task("Never ends", interrupt).endswith("stopped\n")
+    assert ("stop", team_shell.client.record.id) in team_shell.client.did
+    assert "1. Never ends  (stopped, 0 turns)" in team_shell.do("/history")
+    team_shell.client.end("stopped")()
+    assert "It is done." in team_shell.task("Another")
 
 
-def test_a_session_is_saved_and_loaded(play: TeamShell, tmp_path: Path) -> None:
+def test_a_session_is_saved_and_loaded(team_shell: TeamShell, tmp_path: Path) -> None:
     file = tmp_path / "session.json"
-    play.task("Paint it")
-    play.do("/maxturns 7")
-    assert f"saved: {file}" in play.do(f"/save {file}")
-    play.task("More")
-    assert "saved" in play.do(f"/save {file}"), "a session may be saved over"
-    play.do("/reset")
-    play.do("/maxturns 9")
-    assert "loaded: 2 tasks" in play.do(f"/load {file}")
-    assert "max turns  7" in play.do("/info")
-    play.task("Go on")
-    assert isinstance(play.asked()[-1], CreateAgentRequest), "another agent, told of them"
-    assert [one.task for one in play.asked()[-1].team.earlier] == ["Paint it", "More"]
+    team_shell.task("Paint it")
+    team_shell.do("/maxturns 7")
+    assert f"saved: {file}" in team_shell.do(f"/save {file}")
+    team_shell.task("More")
+    assert "saved" in team_shell.do(f"/save {file}"), "a session may be saved over"
+    team_shell.do("/reset")
+    team_shell.do("/maxturns 9")
+    assert "loaded: 2 tasks" in team_shell.do(f"/load {file}")
+    assert "max turns  7" in team_shell.do("/info")
+    team_shell.task("Go on")
+    assert isinstance(team_shell.asked()[-1], CreateAgentRequest), "another agent, told of them"
+    assert [one.task for one in team_shell.asked()[-1].team.earlier] == ["Paint it", "More"]
 
 
 @pytest.mark.parametrize(
@@ -226,14 +226,14 @@ def test_a_session_is_saved_and_loaded(play: TeamShell, tmp_path: Path) -> None:
     ],
 )
 def test_file_without_a_session_is_neither_loaded_nor_replaced(
-    play: TeamShell, tmp_path: Path, garbage: bytes
+    team_shell: TeamShell, tmp_path: Path, garbage: bytes
 ) -> None:
     file = tmp_path / "notes"
     file.write_bytes(garbage)
-    assert "it is no session that /save has written" in play.do(f"/load {file}")
-    assert "not saved, there is a file of that name" in play.do(f"/save {file}")
+    assert "it is no session that /save has written" in team_shell.do(f"/load {file}")
+    assert "not saved, there is a file of that name" in team_shell.do(f"/save {file}")
     assert file.read_bytes() == garbage
-    assert "no tasks yet" in play.do("/history"), "the session goes on"
+    assert "no tasks yet" in team_shell.do("/history"), "the session goes on"
 
 
 def test_endless_file_is_not_read_as_a_session() -> None:
@@ -246,22 +246,22 @@ def test_reload_shows_the_changes_of_the_file(
 ) -> None:
     file = tmp_path / "roles.yaml"
     file.write_text("roles: {qa_engineer: {agent: codex}}")
-    play = TeamShell(capsys, file)
-    play.do("/validate")
-    assert "nothing has changed" in play.do("/reload")
+    team_shell = TeamShell(capsys, file)
+    team_shell.do("/validate")
+    assert "nothing has changed" in team_shell.do("/reload")
     file.write_text("max_turns: 4\nroles: {qa_engineer: {agent: gemini}, writer: {agent: a/b}}")
-    shown = play.do("/reload")
+    shown = team_shell.do("/reload")
     assert "qa_engineer: gemini, " in shown
     assert "before: codex" in shown
     assert "writer: new, a/b" in shown
     assert "max_turns: 4, before: 12" in shown
     file.write_text("roles: {writer: {agent: a/b")
-    shown = play.do("/reload")
+    shown = team_shell.do("/reload")
     assert "roles.yaml" in shown
     assert "nothing has changed" not in shown, "it cannot be read"
     file.write_text("roles: {writer: {agent: a/b}}")
-    play.task("Write")
-    assert play.asked()[-1].team.section == {"roles": {"writer": {"agent": "a/b"}}}
+    team_shell.task("Write")
+    assert team_shell.asked()[-1].team.section == {"roles": {"writer": {"agent": "a/b"}}}
 
 
 def test_changes_name_removed_roles_and_changed_fields() -> None:
@@ -280,10 +280,10 @@ def test_changes_name_removed_roles_and_changed_fields() -> None:
 
 
 def test_a_pipe_is_read_line_by_line_to_its_end(
-    play: TeamShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    team_shell: TeamShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("/followup off\n\n  /info  \n/exit\n/help\n"))
-    play.shell.run()
+    team_shell.shell.run()
     shown = capsys.readouterr()
     assert "follow-up  off" in shown.out
     assert "team>" not in shown.out

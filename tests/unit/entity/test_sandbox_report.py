@@ -29,18 +29,18 @@ def settings(**values: Any) -> SandboxConfig:
     return load_config().sandbox.model_copy(update=values)
 
 
-def found(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe) -> None:
-    monkeypatch.setattr("agiraph.tools.sandbox.sandbox.probe", lambda: what)
+def found(monkeypatch: pytest.MonkeyPatch, found_probe: SandboxProbe) -> None:
+    monkeypatch.setattr("agiraph.tools.sandbox.sandbox.probe", lambda: found_probe)
 
 
 async def told(
     monkeypatch: pytest.MonkeyPatch,
-    what: SandboxProbe,
+    found_probe: SandboxProbe,
     config: SandboxConfig,
     scope: Scope | None = None,
 ) -> list[Any]:
     """Return the reports at a run's beginning."""
-    found(monkeypatch, what)
+    found(monkeypatch, found_probe)
     reported: list[Any] = []
 
     def report(event: str, data: dict[str, Any], key: str) -> None:

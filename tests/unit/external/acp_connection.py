@@ -66,8 +66,8 @@ class AcpConnection:
     def fails(self, message: str, **error: Any) -> list[AgentEvent]:
         return self.receive({"id": self.last["id"], "error": {"message": message, **error}})
 
-    def updates(self, what: str, /, **more: Any) -> list[AgentEvent]:
-        update = {"sessionUpdate": what, **more}
+    def updates(self, kind: str, /, **more: Any) -> list[AgentEvent]:
+        update = {"sessionUpdate": kind, **more}
         return self.receive({"method": "session/update", "params": {"update": update}})
 
     def writes(self, text: str) -> list[AgentEvent]:

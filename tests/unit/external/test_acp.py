@@ -27,49 +27,53 @@ RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> AcpConnection:
+def connection(tmp_path: Path) -> AcpConnection:
     """A talk whose session has begun; the first prompt is in flight."""
     return AcpConnection(tmp_path).begin()
 
 
 def test_a_turn_from_initialize_to_its_last_message(tmp_path: Path) -> None:
-    talk = AcpConnection(tmp_path)
-    assert talk.last["params"]["clientCapabilities"]["fs"]["writeTextFile"] is True
-    talk.answers(protocolVersion=1, agentCapabilities={})
-    assert talk.last["params"] == {"cwd": str(tmp_path), "mcpServers": []}
-    assert talk.answers(sessionId="s1") == [SessionIdReported("s1")]
-    assert talk.prompt == "do it"
-    assert talk.writes("Let me ") == [TextStreamed("Let me ")]
-    talk.updates("agent_thought_chunk", content={"type": "text", "text": "hm"})
-    talk.writes("look.")
+    connection = AcpConnection(tmp_path)
+    assert connection.last["params"]["clientCapabilities"]["fs"]["writeTextFile"] is True
+    connection.answers(protocolVersion=1, agentCapabilities={})
+    assert connection.last["params"] == {"cwd": str(tmp_path), "mcpServers": []}
+    assert connection.answers(sessionId="s1") == [SessionIdReported("s1")]
+    assert connection.prompt == "do it"
+    assert connection.writes("Let me ") == [TextStreamed("Let me ")]
+    connection.updates("agent_thought_chunk", content={"type": "text", "text": "hm"})
+    connection.writes("look.")
     call = {"toolCallId": "t", "title": "ls", "kind": "execute", "rawInput": {}}
-    assert talk.updates("tool_call", **call) == [TextReported("Let me look.")]
-    started = talk.updates("tool_call_update", toolCallId="t", rawInput={"command": ["ls", "-l"]})
+    assert connection.updates("tool_call", **call) == [TextReported("Let me look.")]
+    started = connection.updates(
+        "tool_call_update", toolCallId="t", rawInput={"command": ["ls", "-l"]}
+    )
     assert started == [ToolUseStarted("t", "bash", {"command": "ls -l"})]
     content = [{"type": "content", "content": {"type": "text", "text": "a.txt"}}]
-    ended = talk.updates("tool_call_update", toolCallId="t", status="completed", content=content)
+    ended = connection.updates(
+        "tool_call_update", toolCallId="t", status="completed", content=content
+    )
     assert ended == [ToolUseEnded("t", "a.txt")]
-    cost = talk.updates("usage_update", cost={"amount": 0.5, "currency": "USD"})
+    cost = connection.updates("usage_update", cost={"amount": 0.5, "currency": "USD"})
     assert cost == [UsageReported(Usage(cost_usd=0.5))]
-    talk.writes("Done.")
+    connection.writes("Done.")
     usage = {"inputTokens": 3, "cachedReadTokens": 4, "outputTokens": 2, "totalTokens": 9}
-    over = talk.answers(stopReason="end_turn", usage=usage)
+    over = connection.answers(stopReason="end_turn", usage=usage)
     used = Usage(input_tokens=7, output_tokens=2, cache_read_tokens=4, cost_usd=0.5)
     assert over == [TextReported("Done."), UsageReported(used), TurnEnded("Done.")]
-    assert talk.driver.verdict(143, "terminated") == ""
+    assert connection.driver.verdict(143, "terminated") == ""
 
 
 def test_text_sent_during_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
-    talk = AcpConnection(tmp_path)
-    talk.write(talk.driver.encode_prompt("and that"))
-    talk.begin()
-    assert talk.prompt == "do it\n\nand that"
-    assert talk.driver.encode_prompt("faster") == b""
-    assert talk.answers(stopReason="end_turn") == []
-    assert talk.prompt == "faster"
-    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
-    talk.write(talk.driver.encode_prompt("one more"))
-    assert talk.prompt == "one more"
+    connection = AcpConnection(tmp_path)
+    connection.write(connection.driver.encode_prompt("and that"))
+    connection.begin()
+    assert connection.prompt == "do it\n\nand that"
+    assert connection.driver.encode_prompt("faster") == b""
+    assert connection.answers(stopReason="end_turn") == []
+    assert connection.prompt == "faster"
+    assert connection.answers(stopReason="end_turn") == [TurnEnded()]
+    connection.write(connection.driver.encode_prompt("one more"))
+    assert connection.prompt == "one more"
 
 
 # --- permissions ---------------------------------------------------------------------------------
@@ -77,48 +81,50 @@ def test_text_sent_during_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
-def test_an_interrupt_cancels_the_turn_and_its_permission_requests(talk: AcpConnection) -> None:
-    prompt = talk.last["id"]
-    assert talk.asks("r", toolCallId="t", title="X") == [
+def test_an_interrupt_cancels_the_turn_and_its_permission_requests(
+    connection: AcpConnection,
+) -> None:
+    prompt = connection.last["id"]
+    assert connection.asks("r", toolCallId="t", title="X") == [
         PermissionRequested("'r'", "X", {"title": "X"})
     ]
-    talk.write(talk.driver.interrupt())
-    talk.write(talk.driver.encode_prompt("stop that"))
-    assert talk.written[-2]["method"] == "session/cancel"
-    assert talk.last["result"] == CANCELLED
-    assert talk.driver.answer("'r'", "") == b""
-    talk.asks("r2", toolCallId="u")
-    assert talk.last["result"] == CANCELLED
-    assert talk.receive({"id": prompt, "result": {"stopReason": "cancelled"}}) == []
-    assert talk.prompt == "stop that"
-    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
+    connection.write(connection.driver.interrupt())
+    connection.write(connection.driver.encode_prompt("stop that"))
+    assert connection.written[-2]["method"] == "session/cancel"
+    assert connection.last["result"] == CANCELLED
+    assert connection.driver.answer("'r'", "") == b""
+    connection.asks("r2", toolCallId="u")
+    assert connection.last["result"] == CANCELLED
+    assert connection.receive({"id": prompt, "result": {"stopReason": "cancelled"}}) == []
+    assert connection.prompt == "stop that"
+    assert connection.answers(stopReason="end_turn") == [TurnEnded()]
 
 
 def test_permission_is_granted_once_and_a_refusal_explained_in_the_next_prompt(
-    talk: AcpConnection,
+    connection: AcpConnection,
 ) -> None:
-    prompt = talk.last["id"]
+    prompt = connection.last["id"]
     edit = {"toolCallId": "e", "kind": "edit", "rawInput": {"file_path": "/w/a.py", "text": "x"}}
     arguments = {"file_path": "/w/a.py", "text": "x", "path": "/w/a.py"}
-    assert talk.asks(7, **edit) == [
+    assert connection.asks(7, **edit) == [
         ToolUseStarted("e", "write_file", arguments),
         PermissionRequested("7", "write_file", arguments),
     ]
-    talk.write(talk.driver.answer("7", ""))
-    assert (talk.last["id"], talk.last["jsonrpc"]) == (7, "2.0")
-    assert talk.last["result"] == {"outcome": {"outcome": "selected", "optionId": "once"}}
-    asked = talk.asks(8, toolCallId="b", kind="execute", title="rm -r /")
+    connection.write(connection.driver.answer("7", ""))
+    assert (connection.last["id"], connection.last["jsonrpc"]) == (7, "2.0")
+    assert connection.last["result"] == {"outcome": {"outcome": "selected", "optionId": "once"}}
+    asked = connection.asks(8, toolCallId="b", kind="execute", title="rm -r /")
     assert asked == [PermissionRequested("8", "bash", {"command": "rm -r /"})]
-    talk.write(talk.driver.answer("8", "never"))
-    assert talk.last["result"]["outcome"]["optionId"] == "no"
-    talk.receive({"id": prompt, "result": {"stopReason": "end_turn"}})
-    assert talk.prompt.endswith("not allowed to do that: never")
+    connection.write(connection.driver.answer("8", "never"))
+    assert connection.last["result"]["outcome"]["optionId"] == "no"
+    connection.receive({"id": prompt, "result": {"stopReason": "end_turn"}})
+    assert connection.prompt.endswith("not allowed to do that: never")
 
 
-def test_a_request_without_an_option_that_fits_is_cancelled(talk: AcpConnection) -> None:
-    talk.requests(1, "session/request_permission", toolCall={"toolCallId": "t"}, options=[])
-    talk.write(talk.driver.answer("1", ""))
-    assert talk.last["result"] == CANCELLED
+def test_a_request_without_an_option_that_fits_is_cancelled(connection: AcpConnection) -> None:
+    connection.requests(1, "session/request_permission", toolCall={"toolCallId": "t"}, options=[])
+    connection.write(connection.driver.answer("1", ""))
+    assert connection.last["result"] == CANCELLED
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -128,47 +134,50 @@ def test_a_request_without_an_option_that_fits_is_cancelled(talk: AcpConnection)
 def test_replayed_updates_of_a_loaded_session_are_not_reported(
     tmp_path: Path, refuses_resume: bool
 ) -> None:
-    talk = AcpConnection(tmp_path, "s0")
-    talk.answers(protocolVersion=1, agentCapabilities=RESUMES if refuses_resume else LOADS)
+    connection = AcpConnection(tmp_path, "s0")
+    connection.answers(protocolVersion=1, agentCapabilities=RESUMES if refuses_resume else LOADS)
     if refuses_resume:
-        assert talk.last["method"] == "session/resume"
-        assert talk.fails("Method not found", code=-32601) == []
-    assert (talk.last["method"], talk.last["params"]["sessionId"]) == ("session/load", "s0")
-    assert talk.writes("old words") == []
-    assert talk.answers() == [SessionIdReported("s0")]
-    assert (talk.prompt, talk.last["params"]["sessionId"]) == ("do it", "s0")
-    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
+        assert connection.last["method"] == "session/resume"
+        assert connection.fails("Method not found", code=-32601) == []
+    assert (connection.last["method"], connection.last["params"]["sessionId"]) == (
+        "session/load",
+        "s0",
+    )
+    assert connection.writes("old words") == []
+    assert connection.answers() == [SessionIdReported("s0")]
+    assert (connection.prompt, connection.last["params"]["sessionId"]) == ("do it", "s0")
+    assert connection.answers(stopReason="end_turn") == [TurnEnded()]
 
 
 def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> None:
-    talk = AcpConnection(tmp_path, "s0")
-    talk.answers(protocolVersion=1, agentCapabilities=LOADS)
-    talk.updates("available_commands_update", availableCommands=[])
-    assert talk.answers() == [SessionIdReported("s0", is_new=True)]
-    assert talk.prompt == f"{LOST}\n\nall of the task"
+    connection = AcpConnection(tmp_path, "s0")
+    connection.answers(protocolVersion=1, agentCapabilities=LOADS)
+    connection.updates("available_commands_update", availableCommands=[])
+    assert connection.answers() == [SessionIdReported("s0", is_new=True)]
+    assert connection.prompt == f"{LOST}\n\nall of the task"
 
 
 @pytest.mark.parametrize("capabilities", [LOADS, RESUMES, {}])
 def test_lost_session_is_replaced_by_one_with_the_whole_task(
     tmp_path: Path, capabilities: JsonObject
 ) -> None:
-    talk = AcpConnection(tmp_path, "s0")
-    talk.write(talk.driver.encode_prompt("and that"))
-    talk.answers(protocolVersion=1, agentCapabilities=capabilities)
+    connection = AcpConnection(tmp_path, "s0")
+    connection.write(connection.driver.encode_prompt("and that"))
+    connection.answers(protocolVersion=1, agentCapabilities=capabilities)
     for _ in capabilities:
-        assert talk.fails("no such session") == []
-    assert talk.last["method"] == "session/new"
-    assert "sessionId" not in talk.last["params"]
-    assert talk.answers(sessionId="s1") == [SessionIdReported("s1", is_new=True)]
-    assert talk.prompt == f"{LOST}\n\nall of the task\n\nand that"
+        assert connection.fails("no such session") == []
+    assert connection.last["method"] == "session/new"
+    assert "sessionId" not in connection.last["params"]
+    assert connection.answers(sessionId="s1") == [SessionIdReported("s1", is_new=True)]
+    assert connection.prompt == f"{LOST}\n\nall of the task\n\nand that"
 
 
 def test_preset_method_is_used_for_authentication(tmp_path: Path) -> None:
-    talk = AcpConnection(tmp_path, authenticate="key")
-    talk.answers(protocolVersion=1)
-    assert talk.last["params"] == {"methodId": "key"}
-    talk.answers()
-    assert talk.last["method"] == "session/new"
+    connection = AcpConnection(tmp_path, authenticate="key")
+    connection.answers(protocolVersion=1)
+    assert connection.last["params"] == {"methodId": "key"}
+    connection.answers()
+    assert connection.last["method"] == "session/new"
 
 
 def test_a_session_gets_the_tool_servers_that_its_agent_can_use(tmp_path: Path) -> None:
@@ -181,9 +190,9 @@ def test_a_session_gets_the_tool_servers_that_its_agent_can_use(tmp_path: Path) 
     headers = [{"name": "X", "value": "y"}]
     far = {"type": "http", "name": "far", "url": "http://127.0.0.1:1/mcp", "headers": headers}
     for can, given in (({}, [files]), ({"mcpCapabilities": {"http": True}}, [files, far])):
-        talk = AcpConnection(tmp_path, mcp=servers)
-        talk.answers(protocolVersion=1, agentCapabilities=can)
-        assert talk.last["params"]["mcpServers"] == given
+        connection = AcpConnection(tmp_path, mcp=servers)
+        connection.answers(protocolVersion=1, agentCapabilities=can)
+        assert connection.last["params"]["mcpServers"] == given
     with pytest.raises(ValueError, match="a command or a url"):
         AcpConnection(tmp_path, mcp={"none": {}})
 
@@ -226,24 +235,24 @@ def test_files_are_read_and_written_only_within_its_folder(tmp_path: Path) -> No
     (out / "secret").write_text("s")
     (folder / "link").symlink_to(out)
     (folder / "own").symlink_to(out / "secret")
-    talk = AcpConnection(folder).begin()
+    connection = AcpConnection(folder).begin()
     inside = str(folder / "a/b.txt")
-    talk.requests(1, "fs/write_text_file", path=inside, content="1\n2\n3\n")
-    assert talk.last["result"] == {}
-    talk.requests(2, "fs/read_text_file", path=inside, line=2, limit=1)
-    assert talk.last["result"] == {"content": "2\n"}
+    connection.requests(1, "fs/write_text_file", path=inside, content="1\n2\n3\n")
+    assert connection.last["result"] == {}
+    connection.requests(2, "fs/read_text_file", path=inside, line=2, limit=1)
+    assert connection.last["result"] == {"content": "2\n"}
     linked = (folder / "link/secret", folder / "own")
     for path in (out / "secret", *linked, f"{folder}/../out/secret", "missing", "", "x\0"):
-        talk.requests(3, "fs/read_text_file", path=str(path))
-        assert "error" in talk.last, path
-        talk.requests(4, "fs/write_text_file", path=str(path), content="x")
-        assert "error" in talk.last or path == "missing", path
+        connection.requests(3, "fs/read_text_file", path=str(path))
+        assert "error" in connection.last, path
+        connection.requests(4, "fs/write_text_file", path=str(path), content="x")
+        assert "error" in connection.last or path == "missing", path
     assert (out / "secret").read_text() == "s"
-    talk.requests(5, "fs/read_text_file", path=str(folder / "new.md"))
+    connection.requests(5, "fs/read_text_file", path=str(folder / "new.md"))
     missing = {"code": -32002, "message": f"Resource not found: {folder / 'new.md'}"}
-    assert talk.last["error"] == missing
-    talk.requests(6, "terminal/create", command="ls")
-    assert talk.last["error"]["message"] == "terminal/create is not served here"
+    assert connection.last["error"] == missing
+    connection.requests(6, "terminal/create", command="ls")
+    assert connection.last["error"]["message"] == "terminal/create is not served here"
 
 
 def test_a_readable_folder_is_not_written(tmp_path: Path) -> None:
@@ -266,13 +275,17 @@ def test_the_client_is_not_offered_to_an_agent_that_uses_files_itself(tmp_path: 
 # --- updates -------------------------------------------------------------------------------------
 
 
-def test_command_is_reported_as_typed_once_it_is_known(talk: AcpConnection) -> None:
+def test_command_is_reported_as_typed_once_it_is_known(connection: AcpConnection) -> None:
     shell = {"toolCallId": "t", "kind": "execute", "title": "bash"}
-    assert talk.updates("tool_call", **shell, status="in_progress", rawInput={"cwd": "/w"}) == []
+    assert (
+        connection.updates("tool_call", **shell, status="in_progress", rawInput={"cwd": "/w"}) == []
+    )
     command = ["/bin/bash", "-lc", "rm -r 'a b'"]
-    started = talk.updates("tool_call_update", toolCallId="t", rawInput={"command": command})
+    started = connection.updates("tool_call_update", toolCallId="t", rawInput={"command": command})
     assert started == [ToolUseStarted("t", "bash", {"command": "rm -r 'a b'"})]
-    started = talk.updates("tool_call", toolCallId="u", kind="execute", rawInput={"cmd": ["a b"]})
+    started = connection.updates(
+        "tool_call", toolCallId="u", kind="execute", rawInput={"cmd": ["a b"]}
+    )
     assert started == [ToolUseStarted("u", "bash", {"cmd": ["a b"], "command": "'a b'"})]
 
 
@@ -300,25 +313,27 @@ def test_the_output_of_a_command_is_text_with_its_exit_code(raw: Any, shown: str
     assert output_of({"rawOutput": {"exit_code": 3}, "content": TEXT_NO}) == "exit code 3\nno"
 
 
-def test_plan_is_reported_when_it_changes(talk: AcpConnection) -> None:
+def test_plan_is_reported_when_it_changes(connection: AcpConnection) -> None:
     rows = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]
     plan = [TextReported("Plan:\n- [x] look\n- [ ] write")]
-    assert talk.updates("plan", entries=rows) == plan
-    assert talk.updates("plan", entries=rows) == []
+    assert connection.updates("plan", entries=rows) == plan
+    assert connection.updates("plan", entries=rows) == []
 
 
-def test_incomplete_or_unknown_updates_are_skipped(talk: AcpConnection) -> None:
-    assert talk.receive({"id": 99, "result": {}}) == []
-    assert talk.receive({"method": "session/update", "params": {"update": "x"}}) == []
-    assert talk.updates("tool_call", title="no id") == []
-    assert talk.updates("tool_call_update", toolCallId="t", status="failed", title="Boom") == [
+def test_incomplete_or_unknown_updates_are_skipped(connection: AcpConnection) -> None:
+    assert connection.receive({"id": 99, "result": {}}) == []
+    assert connection.receive({"method": "session/update", "params": {"update": "x"}}) == []
+    assert connection.updates("tool_call", title="no id") == []
+    assert connection.updates(
+        "tool_call_update", toolCallId="t", status="failed", title="Boom"
+    ) == [
         ToolUseStarted("t", "Boom", {"title": "Boom"}),
         ToolUseEnded("t", "", is_error=True),
     ]
-    assert talk.updates("tool_call_update", toolCallId="t", status="completed") == []
+    assert connection.updates("tool_call_update", toolCallId="t", status="completed") == []
     diff = [{"type": "diff", "path": "/w/a", "oldText": None, "newText": "1\n2\n"}]
     edit = {"toolCallId": "d", "kind": "edit", "status": "completed", "content": diff}
-    assert talk.updates("tool_call", **edit) == [
+    assert connection.updates("tool_call", **edit) == [
         ToolUseStarted("d", "write_file", {"path": "/w/a"}),
         ToolUseEnded("d", "wrote /w/a (0 -> 2 lines)"),
     ]

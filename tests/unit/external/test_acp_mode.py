@@ -29,29 +29,29 @@ def options(current: str, *known: str) -> JsonObject:
 
 def begun(folder: Path, report: JsonObject, session: str = "", **preset: Any) -> AcpConnection:
     """Return a talk whose session has begun with this report of its modes."""
-    talk = AcpConnection(folder, session, **{"mode": "default", **preset})
-    talk.answers(protocolVersion=1, agentCapabilities=RESUMES if session else {})
-    assert talk.answers(sessionId="s1", **report)[0] == SessionIdReported("s1")
-    return talk
+    connection = AcpConnection(folder, session, **{"mode": "default", **preset})
+    connection.answers(protocolVersion=1, agentCapabilities=RESUMES if session else {})
+    assert connection.answers(sessionId="s1", **report)[0] == SessionIdReported("s1")
+    return connection
 
 
 @pytest.mark.parametrize("session", ["", "s1"])
 @pytest.mark.parametrize("current", ["auto", "default"])
 def test_each_session_is_set_to_its_mode(tmp_path: Path, session: str, current: str) -> None:
-    talk = begun(tmp_path, modes(current, "default"), session)
-    assert talk.last["method"] == "session/set_mode"
-    assert talk.last["params"] == {"sessionId": "s1", "modeId": "default"}
-    assert talk.answers() == []
-    assert talk.last["method"] == "session/prompt"
+    connection = begun(tmp_path, modes(current, "default"), session)
+    assert connection.last["method"] == "session/set_mode"
+    assert connection.last["params"] == {"sessionId": "s1", "modeId": "default"}
+    assert connection.answers() == []
+    assert connection.last["method"] == "session/prompt"
 
 
 def test_mode_is_set_by_a_configuration_option_and_checked_in_the_response(tmp_path: Path) -> None:
     both = modes("auto", "default") | options("auto", "default")
-    talk = begun(tmp_path, both)
-    assert talk.last["method"] == "session/set_config_option"
-    assert talk.last["params"] == {"sessionId": "s1", "configId": "how", "value": "default"}
-    assert talk.answers(**options("default", "auto")) == []
-    assert talk.last["method"] == "session/prompt"
+    connection = begun(tmp_path, both)
+    assert connection.last["method"] == "session/set_config_option"
+    assert connection.last["params"] == {"sessionId": "s1", "configId": "how", "value": "default"}
+    assert connection.answers(**options("default", "auto")) == []
+    assert connection.last["method"] == "session/prompt"
     ignoring = begun(tmp_path, both)
     assert ignoring.answers(**options("auto", "default")) == [SessionMustEnd(IN_AUTO)]
     assert ignoring.last["method"] == "session/set_config_option", "it got no task"
@@ -71,28 +71,28 @@ def test_choices_may_be_in_groups(tmp_path: Path) -> None:
 def test_first_supported_name_of_a_mode_is_set(tmp_path: Path, sandboxed: bool, mode: str) -> None:
     wanted: JsonObject = {"mode": ["auto", "agent"], "walled_mode": ["full", "agent-full"]}
     report = modes("read-only", "agent", "agent-full")
-    talk = begun(tmp_path, report, sandboxed=sandboxed, **wanted)
-    assert talk.last["params"]["modeId"] == mode
+    connection = begun(tmp_path, report, sandboxed=sandboxed, **wanted)
+    assert connection.last["params"]["modeId"] == mode
 
 
 @pytest.mark.parametrize("report", [modes("auto", "yolo"), options("auto", "yolo")])
 def test_an_agent_without_the_mode_gets_no_task_and_is_ended(
     tmp_path: Path, report: JsonObject
 ) -> None:
-    talk = AcpConnection(tmp_path, mode="default")
-    talk.answers(protocolVersion=1)
+    connection = AcpConnection(tmp_path, mode="default")
+    connection.answers(protocolVersion=1)
     problem = "it has no mode 'default', in which it is to work (it has: auto, yolo)"
-    assert talk.answers(sessionId="s1", **report) == [SessionMustEnd(problem)]
-    assert talk.driver.verdict(0, "") == problem
-    assert talk.last["method"] == "session/new"
+    assert connection.answers(sessionId="s1", **report) == [SessionMustEnd(problem)]
+    assert connection.driver.verdict(0, "") == problem
+    assert connection.last["method"] == "session/new"
 
 
 @pytest.mark.parametrize("report", [modes("auto", "default"), {}])
 def test_an_agent_that_refuses_its_mode_is_ended(tmp_path: Path, report: JsonObject) -> None:
-    talk = begun(tmp_path, report)
+    connection = begun(tmp_path, report)
     problem = "it refused its mode 'default', in which it is to work: Method not found"
-    assert talk.fails("Method not found", code=-32601) == [SessionMustEnd(problem)]
-    assert talk.last["method"] == "session/set_mode", "it got no task"
+    assert connection.fails("Method not found", code=-32601) == [SessionMustEnd(problem)]
+    assert connection.last["method"] == "session/set_mode", "it got no task"
 
 
 @pytest.mark.parametrize(
@@ -105,43 +105,45 @@ def test_an_agent_that_refuses_its_mode_is_ended(tmp_path: Path, report: JsonObj
 def test_agent_that_changes_its_mode_is_ended_without_further_permissions(
     tmp_path: Path, update: str, report: JsonObject
 ) -> None:
-    talk = begun(tmp_path, modes("auto", "default"))
-    assert talk.updates(update, **report) == [], "it may be in any mode before it is set"
-    talk.answers()
-    assert talk.last["method"] == "session/prompt"
-    assert talk.updates(update, **report) == [SessionMustEnd(IN_AUTO)]
-    assert talk.asks("r", toolCallId="t") == []
-    assert talk.driver.encode_prompt("go on") == b""
-    assert talk.driver.verdict(0, "") == IN_AUTO
+    connection = begun(tmp_path, modes("auto", "default"))
+    assert connection.updates(update, **report) == [], "it may be in any mode before it is set"
+    connection.answers()
+    assert connection.last["method"] == "session/prompt"
+    assert connection.updates(update, **report) == [SessionMustEnd(IN_AUTO)]
+    assert connection.asks("r", toolCallId="t") == []
+    assert connection.driver.encode_prompt("go on") == b""
+    assert connection.driver.verdict(0, "") == IN_AUTO
 
 
 def test_the_notification_of_qwen_code_is_checked(tmp_path: Path) -> None:
-    talk = begun(tmp_path, modes("auto", "default"))
-    talk.answers()
+    connection = begun(tmp_path, modes("auto", "default"))
+    connection.answers()
     params = {"v": 1, "sessionId": "s1"}
     for mode, is_ended in (("default", False), ("yolo", True)):
         method = "qwen/notify/session/mode-update"
-        events = talk.receive({"method": method, "params": params | {"currentModeId": mode}})
+        events = connection.receive({"method": method, "params": params | {"currentModeId": mode}})
         assert [type(event) for event in events] == [SessionMustEnd] * is_ended
 
 
 def test_agent_may_change_to_a_stricter_mode(tmp_path: Path) -> None:
-    talk = begun(tmp_path, modes("auto", "default", "plan"), further_modes="plan")
-    talk.answers()
+    connection = begun(tmp_path, modes("auto", "default", "plan"), further_modes="plan")
+    connection.answers()
     for mode in ("plan", "default"):
-        assert talk.updates("current_mode_update", currentModeId=mode) == []
+        assert connection.updates("current_mode_update", currentModeId=mode) == []
     update = {"sessionUpdate": "current_mode_update", "currentModeId": "auto"}
     of_sub_agent = {"sessionId": "sub", "update": update}
-    assert talk.receive({"method": "session/update", "params": of_sub_agent}) == []
-    assert isinstance(talk.updates("current_mode_update", currentModeId="auto")[0], SessionMustEnd)
+    assert connection.receive({"method": "session/update", "params": of_sub_agent}) == []
+    assert isinstance(
+        connection.updates("current_mode_update", currentModeId="auto")[0], SessionMustEnd
+    )
 
 
 @pytest.mark.parametrize(("session", "method"), [("", "session/new"), ("s0", "session/resume")])
 def test_a_session_gets_the_meta_of_its_preset(tmp_path: Path, session: str, method: str) -> None:
-    talk = AcpConnection(tmp_path, session, meta={"maker": {"ask": ["Bash"]}})
-    talk.answers(protocolVersion=1, agentCapabilities=RESUMES)
-    assert talk.last["method"] == method
-    assert talk.last["params"]["_meta"] == {"maker": {"ask": ["Bash"]}}
+    connection = AcpConnection(tmp_path, session, meta={"maker": {"ask": ["Bash"]}})
+    connection.answers(protocolVersion=1, agentCapabilities=RESUMES)
+    assert connection.last["method"] == method
+    assert connection.last["params"]["_meta"] == {"maker": {"ask": ["Bash"]}}
 
 
 def test_every_shipped_preset_has_rules_and_an_asking_preset_has_a_mode() -> None:

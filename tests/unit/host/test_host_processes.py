@@ -58,21 +58,21 @@ class HostProcessesHarness:
 
 
 @pytest.fixture
-async def hand(
+async def harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[HostProcessesHarness]:
-    hand = HostProcessesHarness(tmp_path, monkeypatch)
-    yield hand
-    await hand.processes.kill_all()
+    harness = HostProcessesHarness(tmp_path, monkeypatch)
+    yield harness
+    await harness.processes.kill_all()
 
 
 async def test_repeated_launch_is_confirmed_and_a_late_one_refused(
-    hand: HostProcessesHarness,
+    harness: HostProcessesHarness,
 ) -> None:
-    spawn, processes = hand.processes.spawn, hand.processes
+    spawn, processes = harness.processes.spawn, harness.processes
     pids = await asyncio.gather(spawn(launch(2)), spawn(launch(2)))
-    assert len({*pids}) == len(hand.launched) == 1
-    given = hand.launched[0]
+    assert len({*pids}) == len(harness.launched) == 1
+    given = harness.launched[0]
     assert (given.router_url, given.entry) == ("ipc://relay", "some:main")
     assert given.home != Path("/nowhere")
     with pytest.raises(Refused, match="shop/ada#1 is over"):
@@ -80,53 +80,53 @@ async def test_repeated_launch_is_confirmed_and_a_late_one_refused(
     assert [(row.incarnation, row.pid) for row in processes.rows()] == [(2, pids[0])]
     newer = await spawn(launch(3))
     assert [row.pid for row in processes.rows()] == [newer]
-    assert [(end.incarnation, end.signal) for end in hand.reported] == [(2, 9)]
+    assert [(end.incarnation, end.signal) for end in harness.reported] == [(2, 9)]
 
 
-async def test_process_started_during_kill_all_is_killed(hand: HostProcessesHarness) -> None:
-    hand.may_spawn.clear()
-    spawning = asyncio.create_task(hand.processes.spawn(launch()))
+async def test_process_started_during_kill_all_is_killed(harness: HostProcessesHarness) -> None:
+    harness.may_spawn.clear()
+    spawning = asyncio.create_task(harness.processes.spawn(launch()))
     await asyncio.sleep(0)
-    killing = asyncio.create_task(hand.processes.kill_all())
+    killing = asyncio.create_task(harness.processes.kill_all())
     await asyncio.sleep(0)
-    hand.may_spawn.set()
+    harness.may_spawn.set()
     assert await killing == 1
     await spawning
-    assert hand.processes.rows() == ()
+    assert harness.processes.rows() == ()
 
 
-async def test_process_killed_during_its_start_ends_at_once(hand: HostProcessesHarness) -> None:
-    hand.may_spawn.clear()
-    spawning = asyncio.create_task(hand.processes.spawn(launch()))
+async def test_process_killed_during_its_start_ends_at_once(harness: HostProcessesHarness) -> None:
+    harness.may_spawn.clear()
+    spawning = asyncio.create_task(harness.processes.spawn(launch()))
     await asyncio.sleep(0)
-    hand.processes.signal(ADA, 1, 9)
-    hand.may_spawn.set()
+    harness.processes.signal(ADA, 1, 9)
+    harness.may_spawn.set()
     await spawning
-    await hand.changed.until(lambda: bool(hand.reported))
-    assert [(end.incarnation, end.signal) for end in hand.reported] == [(1, 9)]
+    await harness.changed.until(lambda: bool(harness.reported))
+    assert [(end.incarnation, end.signal) for end in harness.reported] == [(1, 9)]
 
 
 async def test_end_of_a_process_is_reported_again_on_a_late_signal(
-    hand: HostProcessesHarness,
+    harness: HostProcessesHarness,
 ) -> None:
-    await hand.processes.spawn(launch())
-    hand.processes.signal(ADA, 1, 9)
-    hand.processes.signal(ADA, 7, 0)
-    await hand.changed.until(lambda: len(hand.reported) == 2)
-    hand.processes.signal(ADA, 1, 15)
-    await hand.processes.spawn(launch())
-    ends = [(end.incarnation, end.signal) for end in hand.reported]
+    await harness.processes.spawn(launch())
+    harness.processes.signal(ADA, 1, 9)
+    harness.processes.signal(ADA, 7, 0)
+    await harness.changed.until(lambda: len(harness.reported) == 2)
+    harness.processes.signal(ADA, 1, 15)
+    await harness.processes.spawn(launch())
+    ends = [(end.incarnation, end.signal) for end in harness.reported]
     assert ends == [(7, None), (1, 9), (1, 9), (1, 9)]
-    assert len(hand.launched) == 1
+    assert len(harness.launched) == 1
 
 
 async def test_only_workers_are_launched_and_a_failed_launch_can_be_repeated(
-    hand: HostProcessesHarness, monkeypatch: pytest.MonkeyPatch
+    harness: HostProcessesHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Refused, match="shop/ada is a 'coordinator', which runs on the home's own"):
-        await hand.processes.spawn(launch(kind="coordinator"))
+        await harness.processes.spawn(launch(kind="coordinator"))
     with pytest.raises(Refused, match="cannot be read"):
-        await hand.processes.spawn(b"no launch")
+        await harness.processes.spawn(b"no launch")
 
     async def fail(_launch: ActorLaunch) -> SpawnedProcess:
         raise SpawnFailed("no room")
@@ -134,6 +134,6 @@ async def test_only_workers_are_launched_and_a_failed_launch_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(ExecLauncher, "spawn", lambda _, given: fail(given))
         with pytest.raises(SpawnFailed, match="no room"):
-            await hand.processes.spawn(launch(1))
-    assert hand.processes.rows() == ()
-    assert await hand.processes.spawn(launch(2))
+            await harness.processes.spawn(launch(1))
+    assert harness.processes.rows() == ()
+    assert await harness.processes.spawn(launch(2))

@@ -69,44 +69,46 @@ roles:
 
 
 def test_steps_run_in_order_and_see_earlier_results(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    first = play.step("earth")
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    first = conversation.step("earth")
     assert (first.text, said(first)) == (
         "I begin with: Dig.",
         [("bash", {"command": "echo Dig."})],
     )
-    assert said(play.step()) == [("write_file", {"path": "a.md", "content": "got earth"})]
-    assert play.step().tool_calls == ()
-    assert play.streamed.startswith("I begin with: Dig.")
+    assert said(conversation.step()) == [("write_file", {"path": "a.md", "content": "got earth"})]
+    assert conversation.step().tool_calls == ()
+    assert conversation.streamed.startswith("I begin with: Dig.")
 
 
 def test_the_same_question_gets_the_same_answer_with_the_same_ids(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    assert play.ask() == play.ask()
-    ids = {play.step().tool_calls[0].id, play.step().tool_calls[0].id}
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    assert conversation.ask() == conversation.ask()
+    ids = {conversation.step().tool_calls[0].id, conversation.step().tool_calls[0].id}
     assert len(ids) == 2
     assert all(len(one) <= 40 for one in ids)
 
 
 def test_two_entities_never_share_a_call_id(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns), entity="a/y")
-    other = asyncio.run(play.provider.generate(request, lambda text: None))
-    assert other.tool_calls[0].id != play.ask().tool_calls[0].id
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    request = ModelRequest(
+        model="script/play", system=LEAD, turns=tuple(conversation.turns), entity="a/y"
+    )
+    other = asyncio.run(conversation.provider.generate(request, lambda text: None))
+    assert other.tool_calls[0].id != conversation.ask().tool_calls[0].id
 
 
 def test_interrupted_answer_is_repeated(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    play.turns.append(AssistantTurn(text="I beg", interrupted=True))
-    assert play.ask().tool_calls[0].name == "bash"
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    conversation.turns.append(AssistantTurn(text="I beg", interrupted=True))
+    assert conversation.ask().tool_calls[0].name == "bash"
 
 
 def test_messages_and_notices_in_between_change_nothing(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    play.step()
-    play.hear("[Board]: node x has ended")
-    play.hear("[Message from ben]: hello")
-    assert play.step().tool_calls[0].name == "write_file"
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    conversation.step()
+    conversation.hear("[Board]: node x has ended")
+    conversation.hear("[Message from ben]: hello")
+    assert conversation.step().tool_calls[0].name == "write_file"
 
 
 LOOP = """
@@ -123,15 +125,15 @@ roles:
 
 
 def test_step_is_repeated_until_its_condition_is_true(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, LOOP)
-    assert play.step('{"left": 1}').tool_calls[0].name == "wait"
-    assert play.step('{"left": 0}').tool_calls[0].name == "wait"
-    assert said(play.ask()) == [("finish", {"summary": '{"left": 0}'})]
+    conversation = PlaybookConversation(tmp_path, LOOP)
+    assert conversation.step('{"left": 1}').tool_calls[0].name == "wait"
+    assert conversation.step('{"left": 0}').tool_calls[0].name == "wait"
+    assert said(conversation.ask()) == [("finish", {"summary": '{"left": 0}'})]
 
 
 def test_a_failed_call_is_made_again_but_not_for_ever(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, LOOP)
-    names = [play.step("[interrupted]", is_error=True).tool_calls[0].name for _ in range(4)]
+    conversation = PlaybookConversation(tmp_path, LOOP)
+    names = [conversation.step("[interrupted]", is_error=True).tool_calls[0].name for _ in range(4)]
     assert names == ["wait", "wait", "wait", "finish"]
 
 
@@ -160,9 +162,12 @@ roles:
 
 
 def test_step_makes_a_call_per_item_and_unsuitable_steps_are_skipped(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, CHOICES)
-    assert [call.arguments for call in play.step().tool_calls] == [{"name": "ada"}, {"name": "ben"}]
-    assert said(play.step()) == [
+    conversation = PlaybookConversation(tmp_path, CHOICES)
+    assert [call.arguments for call in conversation.step().tool_calls] == [
+        {"name": "ada"},
+        {"name": "ben"},
+    ]
+    assert said(conversation.step()) == [
         (
             "create_work_node",
             {"task": "dig", "dependencies": ["ADA", "BEN"], "refs": {"ada": 1}},
@@ -189,49 +194,49 @@ GIVEN = "# Assignment: {}\n\nDig.\n\n## References\n\n- up: nodes/up-w-1/publish
 
 
 def test_script_of_a_worker_restarts_at_its_last_assignment(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, WORKERS, ADA)
-    play.turns = [UserTurn(content=GIVEN.format("garden"))]
-    assert said(play.step()) == [("bash", {"command": "dig garden"})]
-    assert said(play.step()) == [("publish", {"summary": "nodes/up-w-1/published"})]
-    play.hear(GIVEN.format("cellar"))
-    assert said(play.step()) == [("bash", {"command": "dig cellar"})]
+    conversation = PlaybookConversation(tmp_path, WORKERS, ADA)
+    conversation.turns = [UserTurn(content=GIVEN.format("garden"))]
+    assert said(conversation.step()) == [("bash", {"command": "dig garden"})]
+    assert said(conversation.step()) == [("publish", {"summary": "nodes/up-w-1/published"})]
+    conversation.hear(GIVEN.format("cellar"))
+    assert said(conversation.step()) == [("bash", {"command": "dig cellar"})]
 
 
 def test_an_unknown_role_plays_any_worker(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, WORKERS, "You are eve, an art critic.")
-    play.turns = [UserTurn(content=GIVEN.format("x"))]
-    assert play.step().text == "art critic does nothing"
-    assert "script ends" in (play.step().text or "")
+    conversation = PlaybookConversation(tmp_path, WORKERS, "You are eve, an art critic.")
+    conversation.turns = [UserTurn(content=GIVEN.format("x"))]
+    assert conversation.step().text == "art critic does nothing"
+    assert "script ends" in (conversation.step().text or "")
 
 
 def test_message_of_the_human_is_answered_once_and_the_script_continues(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, WORKERS, ADA)
-    play.turns = [UserTurn(content=GIVEN.format("garden"))]
-    play.step()
-    play.hear("[Message from human]: how far?")
-    play.hear("[Message from ben]: and you?")
-    assert said(play.step()) == [
+    conversation = PlaybookConversation(tmp_path, WORKERS, ADA)
+    conversation.turns = [UserTurn(content=GIVEN.format("garden"))]
+    conversation.step()
+    conversation.hear("[Message from human]: how far?")
+    conversation.hear("[Message from ben]: and you?")
+    assert said(conversation.step()) == [
         ("send_message", {"to": "human", "content": "I am ada at dig: how far?"})
     ]
-    assert play.step().tool_calls[0].name == "publish"
+    assert conversation.step().tool_calls[0].name == "publish"
 
 
 def test_message_of_the_human_read_by_a_tool_is_answered(tmp_path: Path) -> None:
-    play = PlaybookConversation(
+    conversation = PlaybookConversation(
         tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA
     )
-    play.turns = [UserTurn(content=GIVEN.format("garden"))]
-    play.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
-    assert said(play.step()) == [
+    conversation.turns = [UserTurn(content=GIVEN.format("garden"))]
+    conversation.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
+    assert said(conversation.step()) == [
         ("send_message", {"to": "human", "content": "I am ada at dig: stop?\nplease"})
     ]
-    assert play.step().tool_calls[0].name == "publish"
+    assert conversation.step().tool_calls[0].name == "publish"
 
 
 def test_result_text_is_not_expanded_as_a_template(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
-    play.step("{{ 7 * 7 }}")
-    assert play.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
+    conversation.step("{{ 7 * 7 }}")
+    assert conversation.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"
 
 
 def test_no_tokens_are_counted_and_nothing_is_paid(tmp_path: Path) -> None:
@@ -239,17 +244,17 @@ def test_no_tokens_are_counted_and_nothing_is_paid(tmp_path: Path) -> None:
     assert (usage.tokens, usage.cost_usd) == (0, 0)
 
 
-def refused(play: PlaybookConversation) -> ProviderError:
+def refused(conversation: PlaybookConversation) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
-        play.ask()
+        conversation.ask()
     return caught.value
 
 
 def test_an_unknown_playbook_is_refused_with_the_known(tmp_path: Path) -> None:
-    play = PlaybookConversation(tmp_path, TWO_STEPS)
+    conversation = PlaybookConversation(tmp_path, TWO_STEPS)
     for name in ("digging", "../play", ""):
-        play.model = f"script/{name}"
-        error = refused(play)
+        conversation.model = f"script/{name}"
+        error = refused(conversation)
         assert error.kind == "unknown_model"
         assert "known: script/play" in str(error)
 
@@ -284,12 +289,12 @@ def test_a_faulty_playbook_is_refused_with_its_place(
 
 
 async def test_thinking_can_be_cancelled(tmp_path: Path) -> None:
-    play = PlaybookConversation(
+    conversation = PlaybookConversation(
         tmp_path, "roles: {coordinator: {steps: [{id: a, say: x, think_seconds: 86400}]}}"
     )
 
-    request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns))
-    task = asyncio.ensure_future(play.provider.generate(request, lambda text: None))
+    request = ModelRequest(model="script/play", system=LEAD, turns=tuple(conversation.turns))
+    task = asyncio.ensure_future(conversation.provider.generate(request, lambda text: None))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

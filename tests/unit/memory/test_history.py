@@ -35,90 +35,94 @@ class AgentMemory:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> AgentMemory:
+def agent_memory(tmp_path: Path) -> AgentMemory:
     return AgentMemory(tmp_path)
 
 
-def test_every_version_is_kept_with_its_author(shelf: AgentMemory) -> None:
-    shelf.agent_writes("One.")
-    shelf.agent_writes("Two.", append=True)
-    shelf.files.edit(NOTE, "Three.", ADA, None)
-    shelf.files.edit(NOTE, "", ADA, shelf.files.etag(NOTE))
-    assert shelf.told() == [
+def test_every_version_is_kept_with_its_author(agent_memory: AgentMemory) -> None:
+    agent_memory.agent_writes("One.")
+    agent_memory.agent_writes("Two.", append=True)
+    agent_memory.files.edit(NOTE, "Three.", ADA, None)
+    agent_memory.files.edit(NOTE, "", ADA, agent_memory.files.etag(NOTE))
+    assert agent_memory.told() == [
         (1, "written", "coordinator", "One.\n"),
         (2, "added to", "coordinator", "One.\n\nTwo.\n"),
         (3, "written", "human", "Three.\n"),
         (4, "removed", "human", ""),
     ]
-    assert shelf.history.version(NOTE, 3).via == "laptop"
-    assert not (shelf.home.memory / NOTE).exists()
+    assert agent_memory.history.version(NOTE, 3).via == "laptop"
+    assert not (agent_memory.home.memory / NOTE).exists()
 
 
-def test_text_written_by_a_command_is_kept_before_it_is_replaced(shelf: AgentMemory) -> None:
-    shelf.agent_writes("One.")
-    (shelf.home.memory / NOTE).write_text("By a command.\n")
-    shelf.files.edit(NOTE, "One.", ADA, None)
-    assert shelf.told() == [
+def test_text_written_by_a_command_is_kept_before_it_is_replaced(agent_memory: AgentMemory) -> None:
+    agent_memory.agent_writes("One.")
+    (agent_memory.home.memory / NOTE).write_text("By a command.\n")
+    agent_memory.files.edit(NOTE, "One.", ADA, None)
+    assert agent_memory.told() == [
         (1, "written", "coordinator", "One.\n"),
         (2, "found", "", "By a command.\n"),
         (3, "written", "human", "One.\n"),
     ]
 
 
-def test_repeated_write_adds_no_version(shelf: AgentMemory) -> None:
+def test_repeated_write_adds_no_version(agent_memory: AgentMemory) -> None:
     for _ in range(2):
-        shelf.agent_writes("One.", append=True)
-        shelf.files.edit("MEMORY.md", "# Main\n", ADA, None)
-    assert len(shelf.told()) == 1
-    assert len(shelf.history.versions("MEMORY.md")) == 1
+        agent_memory.agent_writes("One.", append=True)
+        agent_memory.files.edit("MEMORY.md", "# Main\n", ADA, None)
+    assert len(agent_memory.told()) == 1
+    assert len(agent_memory.history.versions("MEMORY.md")) == 1
 
 
 def test_only_the_last_versions_are_kept(tmp_path: Path) -> None:
-    shelf = AgentMemory(tmp_path, versions=2)
+    agent_memory = AgentMemory(tmp_path, versions=2)
     for text in ("One.", "Two.", "Three."):
-        shelf.agent_writes(text)
-    assert [number for number, *_ in shelf.told()] == [2, 3]
+        agent_memory.agent_writes(text)
+    assert [number for number, *_ in agent_memory.told()] == [2, 3]
     with pytest.raises(InvalidInput, match=r"unknown version of knowledge/x.md '1'.*known: 2, 3"):
-        shelf.history.version(NOTE, 1)
+        agent_memory.history.version(NOTE, 1)
 
 
-def test_edit_of_an_outdated_text_is_refused_with_its_author(shelf: AgentMemory) -> None:
-    shelf.agent_writes("One.")
-    read = shelf.files.etag(NOTE)
-    shelf.agent_writes("Two.")
+def test_edit_of_an_outdated_text_is_refused_with_its_author(agent_memory: AgentMemory) -> None:
+    agent_memory.agent_writes("One.")
+    read = agent_memory.files.etag(NOTE)
+    agent_memory.agent_writes("Two.")
     with pytest.raises(ChangedMeanwhile, match=r"not as you have read it \(written by coordina"):
-        shelf.files.edit(NOTE, "Mine.", ADA, read)
-    (shelf.home.memory / NOTE).write_text("By a command.\n")
+        agent_memory.files.edit(NOTE, "Mine.", ADA, read)
+    (agent_memory.home.memory / NOTE).write_text("By a command.\n")
     with pytest.raises(ChangedMeanwhile, match="by a command or an editor"):
-        shelf.files.edit(NOTE, "Mine.", ADA, read)
+        agent_memory.files.edit(NOTE, "Mine.", ADA, read)
     with pytest.raises(ChangedMeanwhile, match="there is such a file already"):
-        shelf.files.edit(NOTE, "Mine.", ADA, "")
-    assert shelf.files.edit(NOTE, "Mine.", ADA, shelf.files.etag(NOTE)).text == "Mine.\n"
-    assert shelf.files.edit(NOTE, "Mine.", ADA, read).text == "Mine.\n"  # it is as was asked
+        agent_memory.files.edit(NOTE, "Mine.", ADA, "")
+    assert (
+        agent_memory.files.edit(NOTE, "Mine.", ADA, agent_memory.files.etag(NOTE)).text == "Mine.\n"
+    )
+    assert agent_memory.files.edit(NOTE, "Mine.", ADA, read).text == "Mine.\n"  # it is as was asked
 
 
-def test_a_person_may_replace_a_daily_log(shelf: AgentMemory) -> None:
-    log = shelf.home.memory / "2026-11-22.md"
+def test_a_person_may_replace_a_daily_log(agent_memory: AgentMemory) -> None:
+    log = agent_memory.home.memory / "2026-11-22.md"
     log.write_text("# Long\n")
-    shelf.files.edit("2026-11-22.md", "Short.", ADA, None)
+    agent_memory.files.edit("2026-11-22.md", "Short.", ADA, None)
     assert log.read_text() == "Short.\n"
 
 
 @pytest.mark.parametrize(("path", "content"), [("MEMORY.md", ""), ("../GOAL.md", "x")])
-def test_invalid_or_required_file_is_refused(shelf: AgentMemory, path: str, content: str) -> None:
+def test_invalid_or_required_file_is_refused(
+    agent_memory: AgentMemory, path: str, content: str
+) -> None:
     with pytest.raises(InvalidInput):
-        shelf.files.edit(path, content, ADA, None)
+        agent_memory.files.edit(path, content, ADA, None)
 
 
-def test_concurrent_writers_lose_nothing(shelf: AgentMemory) -> None:
+def test_concurrent_writers_lose_nothing(agent_memory: AgentMemory) -> None:
     lines = {who: [f"{who} {number}." for number in range(20)] for who in ("One", "Two")}
 
     def write(who: str) -> None:
-        files = MemoryFiles.of_agent(shelf.home, load_config().memory)
+        files = MemoryFiles.of_agent(agent_memory.home, load_config().memory)
         for line in lines[who]:
-            files.write(NOTE, line, lambda path: shelf.home.path / path, append=True)
+            files.write(NOTE, line, lambda path: agent_memory.home.path / path, append=True)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(write, lines))
-    written = (shelf.home.memory / NOTE).read_text().split("\n\n")
+    written = (agent_memory.home.memory / NOTE).read_text().split("\n\n")
     assert sorted(line.strip() for line in written) == sorted(lines["One"] + lines["Two"])

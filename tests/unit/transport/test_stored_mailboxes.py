@@ -45,10 +45,10 @@ class MailboxFile:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[MailboxFile]:
-    shelf = MailboxFile(tmp_path)
-    yield shelf
-    shelf.close()
+def store_file(tmp_path: Path) -> Iterator[MailboxFile]:
+    store_file = MailboxFile(tmp_path)
+    yield store_file
+    store_file.close()
 
 
 def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
@@ -56,29 +56,29 @@ def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
     return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
 
 
-def test_committed_messages_are_kept_in_order_after_a_restart(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_committed_messages_are_kept_in_order_after_a_restart(store_file: MailboxFile) -> None:
+    boxes = store_file.open()
     for n in (3, 1, 2):
         boxes.accept("bob", ident(n), b"%d" % n)
     boxes.accept("eve", ident(3), b"for eve")
     boxes.commit()
     boxes.accept("bob", ident(9), b"never promised")
-    boxes = shelf.open()
+    boxes = store_file.open()
     assert waiting(boxes, "bob") == [(3, b"3"), (1, b"1"), (2, b"2")]
     assert waiting(boxes, "eve") == [(3, b"for eve")]
     assert boxes.depths() == {"bob": (3, 3), "eve": (1, 7)}
     assert boxes.accept("bob", ident(4), b"4") > boxes.undone("bob", 9)[2].position
 
 
-def test_acknowledged_messages_stay_known_after_a_restart(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_acknowledged_messages_stay_known_after_a_restart(store_file: MailboxFile) -> None:
+    boxes = store_file.open()
     for n in range(5):
         boxes.accept("bob", ident(n), b"x")
     boxes.commit()
     for n in (1, 2, 4):
         assert boxes.done("bob", ident(n))
     boxes.commit()
-    boxes = shelf.open()
+    boxes = store_file.open()
     assert [n for n, _ in waiting(boxes, "bob")] == [0, 3]
     assert not boxes.done("bob", ident(1))
     assert boxes.accept("bob", ident(1), b"x") == DUPLICATE
@@ -86,47 +86,49 @@ def test_acknowledged_messages_stay_known_after_a_restart(shelf: MailboxFile) ->
     assert boxes.accept("eve", ident(1), b"x") > 0
 
 
-def test_message_acknowledged_before_its_commit_is_known_afterwards(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_message_acknowledged_before_its_commit_is_known_afterwards(
+    store_file: MailboxFile,
+) -> None:
+    boxes = store_file.open()
     boxes.accept("bob", ident(1), b"x")
     boxes.done("bob", ident(1))
     boxes.commit()
-    boxes = shelf.open()
+    boxes = store_file.open()
     assert boxes.depths() == {}
     assert boxes.accept("bob", ident(1), b"x") == DUPLICATE
 
 
 def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
-    shelf: MailboxFile, monkeypatch: pytest.MonkeyPatch
+    store_file: MailboxFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_file, "PRUNE_FROM", 4)
-    boxes = shelf.open(known_done=10)
+    boxes = store_file.open(known_done=10)
     for n in range(100):
         boxes.accept("bob", ident(n), b"x")
         boxes.commit()
         boxes.done("bob", ident(n))
     boxes.commit()
-    boxes = shelf.open(known_done=10)
+    boxes = store_file.open(known_done=10)
     assert boxes.accept("bob", ident(90), b"x") == DUPLICATE
     assert boxes.accept("bob", ident(89), b"x") > 0
-    shelf.close()
-    with sqlite3.connect(shelf.path) as db:
+    store_file.close()
+    with sqlite3.connect(store_file.path) as db:
         assert db.execute("SELECT count(*) FROM done").fetchone()[0] < 16
     db.close()
 
 
-def test_mailbox_bounds_apply_across_a_restart(shelf: MailboxFile) -> None:
-    boxes = shelf.open(max_messages=2, max_bytes=10)
+def test_mailbox_bounds_apply_across_a_restart(store_file: MailboxFile) -> None:
+    boxes = store_file.open(max_messages=2, max_bytes=10)
     boxes.accept("bob", ident(1), bytes(6))
     boxes.commit()
-    boxes = shelf.open(max_messages=2, max_bytes=10)
+    boxes = store_file.open(max_messages=2, max_bytes=10)
     assert boxes.accept("bob", ident(2), bytes(5)) == FULL
     assert boxes.accept("bob", ident(2), bytes(4)) > 0
     assert boxes.accept("bob", ident(3), b"") == FULL
 
 
-def test_messages_beyond_the_memory_are_read_from_the_file(shelf: MailboxFile) -> None:
-    boxes = shelf.open(memory_bytes=10)
+def test_messages_beyond_the_memory_are_read_from_the_file(store_file: MailboxFile) -> None:
+    boxes = store_file.open(memory_bytes=10)
     for n in range(5):
         boxes.accept("bob", ident(n), b"%d" % n * 8)
         boxes.commit()
@@ -134,11 +136,11 @@ def test_messages_beyond_the_memory_are_read_from_the_file(shelf: MailboxFile) -
     for n in range(5):
         boxes.done("bob", ident(n))
     boxes.commit()
-    assert shelf.open().depths() == {}
+    assert store_file.open().depths() == {}
 
 
-def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_messages_of_a_removed_address_are_deleted_from_the_file(store_file: MailboxFile) -> None:
+    boxes = store_file.open()
     for address in ("bob", "eve"):
         boxes.accept(address, ident(1), b"x")
     boxes.commit()
@@ -146,13 +148,13 @@ def test_messages_of_a_removed_address_are_deleted_from_the_file(shelf: MailboxF
     assert boxes.discard("bob") == 2
     assert boxes.discard("nobody") == 0
     boxes.commit()
-    boxes = shelf.open()
+    boxes = store_file.open()
     assert boxes.depths() == {"eve": (1, 1)}
     assert boxes.accept("bob", ident(1), b"x") > 0
 
 
-def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_full_disk_rolls_back_the_batch_and_is_logged_once(store_file: MailboxFile) -> None:
+    boxes = store_file.open()
     boxes.accept("bob", ident(1), b"kept")
     boxes.accept("bob", ident(2), b"kept")
     boxes.commit()
@@ -169,56 +171,56 @@ def test_full_disk_rolls_back_the_batch_and_is_logged_once(shelf: MailboxFile) -
     boxes._file._db.execute("PRAGMA max_page_count = 1000000")
     assert boxes.accept("eve", ident(3), bytes(100_000)) > 0
     boxes.commit()
-    assert len(shelf.logged) == 1
-    boxes = shelf.open()
+    assert len(store_file.logged) == 1
+    boxes = store_file.open()
     assert boxes.depths() == {"bob": (1, 4), "eve": (1, 100_000)}
 
 
-def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(shelf: MailboxFile) -> None:
+def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(store_file: MailboxFile) -> None:
     noise = b"this is no database " * 1000
-    shelf.path.parent.mkdir()
+    store_file.path.parent.mkdir()
     for round_ in (1, 2):
-        shelf.close()
-        shelf.path.write_bytes(noise)
-        boxes = shelf.open()
+        store_file.close()
+        store_file.path.write_bytes(noise)
+        boxes = store_file.open()
         assert boxes.depths() == {}
-        aside = shelf.path.with_name(f"mailboxes.db.corrupt-{round_}")
+        aside = store_file.path.with_name(f"mailboxes.db.corrupt-{round_}")
         assert aside.read_bytes() == noise
-        assert aside.name in shelf.logged[-1]
-        assert len(shelf.logged) == round_
+        assert aside.name in store_file.logged[-1]
+        assert len(store_file.logged) == round_
 
 
-def test_a_damaged_page_is_found_when_the_file_is_opened(shelf: MailboxFile) -> None:
-    boxes = shelf.open()
+def test_a_damaged_page_is_found_when_the_file_is_opened(store_file: MailboxFile) -> None:
+    boxes = store_file.open()
     for n in range(500):
         boxes.accept("bob", ident(n), bytes(100))
     boxes.commit()
-    shelf.close()
-    data = bytearray(shelf.path.read_bytes())
+    store_file.close()
+    data = bytearray(store_file.path.read_bytes())
     middle = len(data) // 2 // 4096 * 4096
     data[middle : middle + 4096] = b"\xaa" * 4096
-    shelf.path.write_bytes(data)
-    assert shelf.open().depths() == {}
-    assert "corrupt-1" in shelf.logged[0]
-    assert shelf.path.with_name("mailboxes.db.corrupt-1").read_bytes() == bytes(data)
+    store_file.path.write_bytes(data)
+    assert store_file.open().depths() == {}
+    assert "corrupt-1" in store_file.logged[0]
+    assert store_file.path.with_name("mailboxes.db.corrupt-1").read_bytes() == bytes(data)
 
 
-def test_a_file_cut_to_nothing_keeps_its_log(shelf: MailboxFile) -> None:
-    shelf.path.parent.mkdir()
-    shelf.path.write_bytes(b"")
-    wal = shelf.path.with_name("mailboxes.db-wal")
+def test_a_file_cut_to_nothing_keeps_its_log(store_file: MailboxFile) -> None:
+    store_file.path.parent.mkdir()
+    store_file.path.write_bytes(b"")
+    wal = store_file.path.with_name("mailboxes.db-wal")
     wal.write_bytes(b"what came last")
-    shelf.open()
-    aside = shelf.path.with_name("mailboxes.db.corrupt-1-wal")
+    store_file.open()
+    aside = store_file.path.with_name("mailboxes.db.corrupt-1-wal")
     assert aside.read_bytes() == b"what came last"
 
 
-def test_a_file_has_one_owner_and_is_private(shelf: MailboxFile) -> None:
-    shelf.open()
+def test_a_file_has_one_owner_and_is_private(store_file: MailboxFile) -> None:
+    store_file.open()
     with pytest.raises(StoreRefused, match="locked"):
-        StoredMailboxes(shelf.path)
-    assert {file.stat().st_mode & 0o077 for file in shelf.path.parent.iterdir()} == {0}
-    assert shelf.path.parent.stat().st_mode & 0o077 == 0
+        StoredMailboxes(store_file.path)
+    assert {file.stat().st_mode & 0o077 for file in store_file.path.parent.iterdir()} == {0}
+    assert store_file.path.parent.stat().st_mode & 0o077 == 0
 
 
 def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
@@ -248,8 +250,8 @@ def test_with_full_durability_the_log_is_synced_whenever_asked(
     boxes.close()
 
 
-def test_file_stays_small_during_fifty_thousand_messages(shelf: MailboxFile) -> None:
-    boxes = shelf.open(known_done=10_000)
+def test_file_stays_small_during_fifty_thousand_messages(store_file: MailboxFile) -> None:
+    boxes = store_file.open(known_done=10_000)
     batch = 250
     before: list[bytes] = []
     for start in range(0, 50_000, batch):
@@ -259,25 +261,27 @@ def test_file_stays_small_during_fifty_thousand_messages(shelf: MailboxFile) -> 
         for id_ in before:
             boxes.accept("bob", id_, bytes(200))
         boxes.commit()
-    assert shelf.size < 8 * 1024 * 1024
-    shelf.close()
-    assert shelf.size < 1024 * 1024
+    assert store_file.size < 8 * 1024 * 1024
+    store_file.close()
+    assert store_file.size < 1024 * 1024
 
 
-def test_file_shrinks_after_a_flood(shelf: MailboxFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_shrinks_after_a_flood(
+    store_file: MailboxFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mailbox_file, "TIDY_EVERY", 4)
-    boxes = shelf.open()
+    boxes = store_file.open()
     for n in range(1_000):
         boxes.accept("bob", ident(n), bytes(16_000))
     boxes.commit()
-    assert shelf.size > 16_000_000
+    assert store_file.size > 16_000_000
     for n in range(1_000):
         boxes.done("bob", ident(n))
     for n in range(1_000, 1_040):
         boxes.commit()
         boxes.accept("bob", ident(n), b"")
-    shelf.close()
-    assert shelf.size < 6_000_000
+    store_file.close()
+    assert store_file.size < 6_000_000
 
 
 def test_message_accepted_again_after_its_removal_is_queued_once() -> None:
@@ -299,8 +303,8 @@ def test_order_is_kept_during_thousands_of_messages() -> None:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_irregular_file_is_refused(shelf: MailboxFile, kind: str) -> None:
-    shelf.path.parent.mkdir(parents=True, exist_ok=True)
-    UNREADABLE[kind](shelf.path)
+def test_irregular_file_is_refused(store_file: MailboxFile, kind: str) -> None:
+    store_file.path.parent.mkdir(parents=True, exist_ok=True)
+    UNREADABLE[kind](store_file.path)
     with pytest.raises(StoreRefused, match=r"mailboxes\.db cannot be opened: "):
-        shelf.open()
+        store_file.open()

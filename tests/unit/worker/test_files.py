@@ -98,16 +98,16 @@ HOSTILE: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("kind", HOSTILE)
 def test_irregular_files_in_the_place_of_worker_files_are_replaced(
-    home: WorkerHome, tmp_path: Path, what: str
+    home: WorkerHome, tmp_path: Path, kind: str
 ) -> None:
     WorkerFiles(home, ADA)
     other = tmp_path / "other"
     other.write_text("not the worker's\n")
     for path in (home.memory, home.notebook, home.history):
         path.unlink()
-        HOSTILE[what](path, other)
+        HOSTILE[kind](path, other)
     files = WorkerFiles.__new__(WorkerFiles)
     files.__dict__.update(home=home, _log=None, _history=None)
     files.note_start(node(1), 0.0)

@@ -26,7 +26,7 @@ ANYTHING = st.text(max_size=40)
 
 
 @contextmanager
-def house_with(link_to: str) -> Iterator[HomeLayout]:
+def home_with_link(link_to: str) -> Iterator[HomeLayout]:
     """Yield a home whose scratch/ and input folder contain a link called `link`."""
     with tempfile.TemporaryDirectory() as folder:
         layout = build(Path(os.path.realpath(folder)))
@@ -83,7 +83,7 @@ def may_coordinator_read(layout: HomeLayout, name: str) -> bool:
     link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),
 )
 def test_permitted_paths_are_inside_the_scope(paths: list[str], link_to: str) -> None:
-    with house_with(link_to) as layout:
+    with home_with_link(link_to) as layout:
         check(layout, layout.worker(), paths, may_worker_read, may_worker_write)
         check(layout, layout.coordinator(), paths, may_coordinator_read, may_coordinator_write)
 

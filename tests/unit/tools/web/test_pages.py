@@ -66,13 +66,13 @@ async def test_json_is_shown_unchanged(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"),
+    ("name", "content_type"),
     [("pdf", "application/pdf"), ("png", "image/png"), ("unnamed", "unknown kind")],
 )
 async def test_content_that_is_not_text_is_refused_by_type(
-    site: FakeSite, name: str, what: str
+    site: FakeSite, name: str, content_type: str
 ) -> None:
-    with pytest.raises(Refused, match=rf"{what}.*possible: HTML, text, JSON, XML"):
+    with pytest.raises(Refused, match=rf"{content_type}.*possible: HTML, text, JSON, XML"):
         await read(f"{site.url}/text/{name}")
 
 

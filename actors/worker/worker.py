@@ -46,7 +46,7 @@ from agiraph.messages.node import (
     NodeStartedMessage,
     SubNodeEnded,
 )
-from agiraph.storage.files import make_folder
+from agiraph.storage.files import make_folder, remove_tree
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.board import checkpoint, suggest_next
@@ -360,6 +360,7 @@ class WorkerActor:
         await self.checkout.close(assignment, status)
         if status == "cancelled" and self._is_moved:
             await self._report_released(assignment)
+        await asyncio.to_thread(remove_tree, context.node_home(assignment.node).temporary)
         about = {"node_id": assignment.node.id, "status": status, "reason": reason}
         context.conversation.append(NodeClosed.model_validate(about | {"ts": context.now()}))
 
@@ -387,6 +388,7 @@ class WorkerActor:
         self._started = None
         self.context.prepare_node(home)
         if started != self._resumed:
+            remove_tree(home.temporary)  # of an earlier attempt
             self.context.files.note_start(started.node, self.context.now())
         self._reports.start(self._send_started(started))
 

@@ -109,6 +109,8 @@ class NodeHome:
     """Why the coordinator gave up the worker's process, if it did. Written by the coordinator."""
     scratch = PathBelow("scratch")
     """Work in progress. Written by the assigned worker."""
+    temporary = PathBelow(".tmp")
+    """The /tmp of its commands in the sandbox; removed when the node ends. Written by them."""
     published = PathBelow("published")
     """Final outputs, immutable once the node is completed. Written by the assigned worker."""
     attempts = PathBelow("attempts")

@@ -59,7 +59,12 @@ async def run_checks(
     where = cwd or scope.cwd
     variables = visible_environment(dict(environment), config.shell) | CLEAN
     enclosure = await asyncio.to_thread(
-        sandbox.enclose, scope, path=variables["PATH"], writable=writable, cwd=where
+        sandbox.enclose,
+        scope,
+        path=variables["PATH"],
+        writable=writable,
+        cwd=where,
+        keeps_tmp=True,
     )
     results = []
     for number, check in enumerate(checks):

@@ -33,15 +33,16 @@ OF_TASKS = "the command had more than {} processes and threads"
 class CommandTree:
     """The processes of the command whose first process is `pid`.
 
-    `memory` (bytes) and `tasks` are their limits; 0 means no limit.
+    `memory` (bytes) and `tasks` are their limits; 0 means no limit. `folder` is a folder of the
+    home: the file system of its /tmp may be the home's.
     """
 
-    def __init__(self, pid: int, memory: int, tasks: int) -> None:
+    def __init__(self, pid: int, memory: int, tasks: int, folder: str) -> None:
         self._session = str(pid)
         self._memory = memory
         self._tasks = tasks
         self._runner = os.getpid()
-        self._root = _device("/")
+        self._outside = (_device("/"), _device(folder))
         self._others: set[int] = set()
         self.members = {pid}
         self.next_look = time.monotonic() + LOOK_SECONDS
@@ -107,10 +108,11 @@ class CommandTree:
         for pid in sorted(self.members, reverse=True):
             root = f"/proc/{pid}/root"
             device = _device(root + "/")
-            if device is None or device == self._root:
+            if device is None or device in self._outside:
                 continue
             places = {_device(f"{root}/{name}"): f"{root}/{name}" for name in TEMPORARY}
-            return sum(_used(place) for device, place in places.items() if device is not None)
+            inside = places.keys() - {None, *self._outside}
+            return sum(_used(places[device]) for device in inside)
         return 0
 
 

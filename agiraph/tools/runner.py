@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> None:
     else:
         kept.add(held.problem.encode("utf-8", "replace"))
     os.close(gate_write)  # a command that was not released exits
-    tree = command_tree.CommandTree(pid, memory, tasks) if HAS_PROC else None
+    tree = command_tree.CommandTree(pid, memory, tasks, folder) if HAS_PROC else None
     ended, problem = _see_through(
         pid, read_fd, kept, float(seconds), tree, kill_sandbox if before else kill_tree
     )

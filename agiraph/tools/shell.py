@@ -62,7 +62,9 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     limits = CommandLimits.of(shell, _seconds(context, params))
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
-    enclosure = await asyncio.to_thread(sandbox.enclose, context.scope, path=environment["PATH"])
+    enclosure = await asyncio.to_thread(
+        sandbox.enclose, context.scope, path=environment["PATH"], keeps_tmp=True
+    )
     try:
         async with reported_if_cancelled(sandbox, context.scope, context.report):
             finished = await run_command(

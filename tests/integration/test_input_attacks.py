@@ -164,7 +164,7 @@ def test_no_placeholder_remains_after_kill_9(input_home: WritableInputHome, kill
     folder, begun = input_home.root / "call", input_home.input / "begun"
     enclosure = input_home.sandbox.enclose(input_home.scope)
     command = f"cd {input_home.input}; touch begun; sleep 86398.5"
-    arguments = (str(folder), "60", "1000", *"0000", command)
+    arguments = (str(folder), "60", "1000", *"000", command)
     more = (str(len(enclosure.standins)), *enclosure.standins, *enclosure.words)
     folder.mkdir()
     read_fd, lifeline = os.pipe()

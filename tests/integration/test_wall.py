@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agiraph.core.ids import WorkerId
 from agiraph.external.launching import AgentLaunch, argv_of, sandbox_readable
 from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.settings.config import load_config
@@ -58,7 +59,7 @@ def inside(tmp_path: Path) -> Inside:
         scope: Scope, command: str, path: str = os.defpath, has_network: bool | None = None
     ) -> CommandResult:
         sandbox = find_sandbox(load_config().sandbox)
-        enclosure = sandbox.enclose(scope, path=path, has_network=has_network)
+        enclosure = sandbox.enclose(scope, path=path, has_network=has_network, keeps_tmp=True)
         running = run_command(
             command,
             folder=tmp_path / "call",
@@ -160,6 +161,34 @@ def test_worker_sees_no_other_process_and_no_foreign_environment(
     assert SECRET not in finished.output
     assert f"/proc/{os.getpid()}\n" not in finished.output
     assert len([line for line in finished.output.splitlines() if line.startswith("/proc/")]) < 6
+
+
+def test_tmp_lasts_as_long_as_the_node(layout: HomeLayout, inside: Inside) -> None:
+    assert inside(layout.worker(), "echo kept > /tmp/note; ln -s /tmp/note /var/tmp/x").output == ""
+    other = Scope.for_worker(
+        layout.agent, layout.run, WorkerId("ben-222222"), layout.run.node(OTHER), layout.input_dir
+    )
+    look = "cat /tmp/note /var/tmp/x"
+    assert inside(layout.worker(), look).output == "kept\nkept\n"
+    assert "No such file" in inside(other, look).output
+    assert "No such file" in inside(layout.coordinator(), look).output
+
+
+def test_folders_shown_below_tmp_can_be_neither_moved_nor_filled(
+    layout: HomeLayout, inside: Inside
+) -> None:
+    """Otherwise a link there would lead the mounts of the next command elsewhere."""
+    if not layout.root.is_relative_to("/tmp"):
+        pytest.skip("temporary files are elsewhere")
+    top = Path("/tmp", layout.root.relative_to("/tmp").parts[0])
+    finished = inside(
+        layout.worker(), f"mv {top} /tmp/moved; rm -rf {top}; ln -s /etc {top}; echo x > {top}/new"
+    )
+    assert "cannot move" in finished.output
+    assert not (layout.node.temporary / top.name / "new").exists()
+    assert (layout.node.temporary / top.name).is_dir()
+    assert (layout.input_dir / "table.csv").exists()
+    assert inside(layout.worker(), "pwd").output == f"{layout.node.scratch}\n"
 
 
 def test_no_file_of_the_kernel_can_be_written(layout: HomeLayout, inside: Inside) -> None:

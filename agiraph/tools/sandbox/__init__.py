@@ -8,7 +8,8 @@ returns the sandbox of this machine. Files have the same paths inside as outside
     the node's other files, every published/ of the run, _plan.md, _messages/, _attachments/,
     the input                       readable
     /usr and the programs on PATH   readable: the machine's tools
-    /tmp, /dev/shm, /proc           its own, empty and gone with it
+    /tmp                            the node's own folder, removed with the node's end
+    /dev/shm, /proc                 its own, empty and gone with it
 
 No other files of the home or of the machine are visible: no other worker's files, no agent's
 memory, no keys, no sockets of the system. A command has its own process ids, so no process outlives

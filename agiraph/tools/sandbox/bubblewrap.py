@@ -14,7 +14,8 @@ ALONE = (
 )
 """Its own process ids, which end with it: killing bubblewrap kills all processes inside."""
 
-OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/run")
+OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--dir", "/run")
+TMP = Path("/tmp")
 KERNEL_FILES = (
     *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver"),
     *("mtrr", "pressure", "latency_stats", "timer_list"),
@@ -32,6 +33,7 @@ class SandboxContents:
 
     `home` is the home of Agiraph: if a folder of `around` contains it, it is covered before the
     parts of it in `mounts` are shown. `guards` come last: they protect paths in `mounts`.
+    `temporary` is the folder that is shown as /tmp; None: an empty one in memory.
     """
 
     toolchain: Toolchain
@@ -41,6 +43,18 @@ class SandboxContents:
     cwd: Path
     has_network: bool
     guards: tuple[GuardMount, ...] = ()
+    temporary: Path | None = None
+
+    def folders_in_tmp(self) -> dict[str, bool]:
+        """Return the names in /tmp below which something is shown; True if only below it."""
+        places = [*self.toolchain.readable, *self.around, *(one.path for one in self.mounts)]
+        places += [*(one.path for one in self.guards), self.cwd]
+        names: dict[str, bool] = {}
+        for place in places:
+            if place.is_relative_to(TMP) and place != TMP:
+                name = place.relative_to(TMP).parts[0]
+                names[name] = names.get(name, True) and place != TMP / name
+        return names
 
 
 def words_before(program: str, inside: SandboxContents) -> list[str]:
@@ -51,17 +65,47 @@ def words_before(program: str, inside: SandboxContents) -> list[str]:
     for place, target in inside.toolchain.links:
         words += ["--symlink", target, place]
     words += OWN_FOLDERS
+    words += _temporary(inside)
     for name in KERNEL_FILES:
         words += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     words += _shown([Mount(path) for path in inside.toolchain.readable])
+    around = (*inside.toolchain.readable, *inside.around)
     within = [path for path in inside.around if _is_in(path, inside.home)]
     words += _shown([Mount(path) for path in inside.around if path not in within])
-    if any(_is_in(inside.home, path) for path in (*inside.toolchain.readable, *inside.around)):
+    is_covered = any(_is_in(inside.home, path) for path in around)
+    if is_covered:
         words += ["--tmpfs", str(inside.home)]
     words += _shown([Mount(path) for path in within])
     words += _shown(inside.mounts)
     words += _guarded(inside.guards)
+    words += _closed_in_tmp(inside)
+    if is_covered:
+        words += ["--remount-ro", str(inside.home)]
     return [*words, "--chdir", str(inside.cwd), "--"]
+
+
+def _temporary(inside: SandboxContents) -> list[str]:
+    """Return the arguments for /tmp.
+
+    An earlier command of the node has written in the folder. So that bubblewrap follows no link of
+    it, nothing is mounted deeper in it: each name below which something is shown is a folder that
+    existed before, and is covered.
+    """
+    if inside.temporary is None:
+        return ["--tmpfs", str(TMP)]
+    covered = [word for name in _covered(inside) for word in ("--tmpfs", f"{TMP}/{name}")]
+    return ["--bind", str(inside.temporary), str(TMP), *covered]
+
+
+def _closed_in_tmp(inside: SandboxContents) -> list[str]:
+    """Return the arguments that make covers in /tmp read-only: their memory is not counted."""
+    return [word for name in _covered(inside) for word in ("--remount-ro", f"{TMP}/{name}")]
+
+
+def _covered(inside: SandboxContents) -> list[str]:
+    if inside.temporary is None:
+        return []
+    return [name for name, is_parent in inside.folders_in_tmp().items() if is_parent]
 
 
 def _is_in(path: Path | None, folder: Path | None) -> bool:

@@ -10,15 +10,16 @@ and limits are the caller's, and the caller holds the stand-ins (`standin.py`) w
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.settings.config import SandboxConfig
+from agiraph.storage.files import make_folder, make_private_folder
 from agiraph.storage.home import expanded
-from agiraph.tools.sandbox.bubblewrap import SandboxContents
+from agiraph.tools.sandbox.bubblewrap import TMP, SandboxContents
 from agiraph.tools.sandbox.input_guard import InputGuard, guard_of
-from agiraph.tools.sandbox.mounts import Mount, mounts_of
+from agiraph.tools.sandbox.mounts import Mount, mounts_of, temporary_of
 from agiraph.tools.sandbox.probe import SandboxProbe, probe
 from agiraph.tools.sandbox.toolchain import toolchain
 from agiraph.tools.scopes.scope import Scope
@@ -101,12 +102,14 @@ class Sandbox:
         readable: Sequence[Path] = (),
         has_network: bool | None = None,
         cwd: Path | None = None,
+        keeps_tmp: bool = False,
     ) -> Enclosure:
         """Return the enclosure of a command for the entity of this scope.
 
         `path` is the PATH outside: its programs are shown. `writable` and `readable` are
         folders beyond the scope table, which must exist; `has_network` None: as the settings say
-        for this entity; `cwd` None: where the scope's shell starts. Paths are the same inside and
+        for this entity; `cwd` None: where the scope's shell starts; `keeps_tmp`: whether /tmp
+        is the node's own folder, which lasts as long as the node. Paths are the same inside and
         outside. The first call of a run blocks while a writable input folder is surveyed. Raises
         Refused if a sandbox is required and missing, or if the kernel does not support it.
         """
@@ -138,6 +141,8 @@ class Sandbox:
             has_network=network,
             guards=guards,
         )
+        if keeps_tmp:
+            inside = replace(inside, temporary=_made_temporary(scope, inside))
         return Enclosure(
             tools.path,
             tuple(self.found.words_before(inside)),
@@ -164,6 +169,26 @@ class Sandbox:
         raise Refused(
             f"commands may only run in a sandbox, and there is none: {self.why_missing}{advice}"
         )
+
+
+def _made_temporary(scope: Scope, inside: SandboxContents) -> Path | None:
+    """Create the folder for /tmp, and in it the folders on which others are mounted.
+
+    None if that is not possible; a command may have put something else there.
+    """
+    folder = temporary_of(scope)
+    if folder is None:
+        return None
+    names = inside.folders_in_tmp()
+    if any((TMP / name).is_file() for name in names):
+        return None
+    try:
+        make_private_folder(folder)
+        for name in names:
+            make_folder(folder / name)
+    except OSError:
+        return None
+    return folder
 
 
 def _links_to(

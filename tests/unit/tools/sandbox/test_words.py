@@ -233,3 +233,40 @@ def test_inaccessible_program_folder_is_omitted(
 
     monkeypatch.setattr("os.stat", closed)
     assert list(prefix_of(tmp_path / "bin")) == []
+
+
+def test_tmp_is_the_nodes_own_folder_and_what_is_shown_below_it_is_covered(
+    layout: HomeLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agiraph.tools.sandbox.bubblewrap.TMP", layout.root.parent)
+    words = Sandbox(settings(), WORKS).enclose(layout.worker(), keeps_tmp=True).words
+    tmp, name = str(layout.root.parent), str(layout.root)
+    at = words.index(tmp)
+    assert words[at - 2 : at + 3] == ("--bind", str(layout.node.temporary), tmp, "--tmpfs", name)
+    assert (layout.node.temporary / layout.root.name).is_dir()
+    assert words[words.index("--remount-ro") + 1] == name
+    assert words.index("--remount-ro") > words.index(str(layout.node.scratch))
+
+
+@pytest.mark.parametrize("odd", ["link", "file", "pipe"])
+def test_tmp_is_empty_if_a_command_has_put_something_in_the_way(
+    layout: HomeLayout, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    monkeypatch.setattr("agiraph.tools.sandbox.bubblewrap.TMP", layout.root.parent)
+    layout.node.temporary.mkdir()
+    place = layout.node.temporary / layout.root.name
+    if odd == "link":
+        place.symlink_to("/etc")
+    elif odd == "file":
+        place.touch()
+    else:
+        os.mkfifo(place)
+    words = Sandbox(settings(), WORKS).enclose(layout.worker(), keeps_tmp=True).words
+    assert str(layout.node.temporary) not in words
+    assert words[words.index("--tmpfs") + 1] == str(layout.root.parent)
+
+
+def test_coordinator_and_other_programs_have_an_empty_tmp(layout: HomeLayout) -> None:
+    for scope, keeps in ((layout.coordinator(), True), (layout.worker(), False)):
+        words = Sandbox(settings(), WORKS).enclose(scope, keeps_tmp=keeps).words
+        assert words[words.index("--tmpfs") + 1] == "/tmp"

@@ -63,7 +63,7 @@ class Compactor:
         self._models = context.runtime.config.models
         self._request = request
         self._compaction_context = compaction_context
-        self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
+        self._saving = next((name for name in SAVING_TOOLS if name in toolbox.shown), None)
         self._fixed: int | None = None
         self._counted: int | None = None
         self._was_counted = False

@@ -30,6 +30,7 @@ from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import NodeId
 from agiraph.core.models import ActivityState
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
+from agiraph.tools.more_tools import called_tool
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 
@@ -302,7 +303,9 @@ class AgentLoop:
             return
         said = ModelAnswered(
             text=response.text,
-            tool_calls=response.tool_calls[: self._entity.calls_per_answer],
+            tool_calls=tuple(
+                map(called_tool, response.tool_calls[: self._entity.calls_per_answer])
+            ),
             stop_reason=response.stop_reason,
             model=response.model or request.model,
             instead_of=response.instead_of,

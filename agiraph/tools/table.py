@@ -26,6 +26,7 @@ from agiraph.tools.files import list_files, read_file, read_ref, write_file
 from agiraph.tools.knowledge import remember
 from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
 from agiraph.tools.messaging import ask_human, check_messages, send_message
+from agiraph.tools.ports import EntityKind
 from agiraph.tools.searching import find_files, search
 from agiraph.tools.shared_values import (
     append_shared_value,
@@ -53,6 +54,25 @@ TOOLS: tuple[Tool[Any], ...] = (
     read_skill,
 )
 
+
+CORE: Final[Mapping[EntityKind, frozenset[str]]] = {
+    "worker": frozenset(
+        {
+            *("publish", "send_message", "ask_human", "bash"),
+            *("read_file", "write_file", "edit_file", "search", "read_ref"),
+        }
+    ),
+    "coordinator": frozenset(
+        {
+            *("create_work_node", "wait", "reconvene", "finish", "end_cycle"),
+            *("send_message", "ask_human", "read_file", "write_file", "bash"),
+        }
+    ),
+}
+"""The tools that each request describes in full; `find_tools` describes the others."""
+
+CORE_OF_LEADS: Final = frozenset({"create_work_node", "wait"})
+"""The further tools that each request of a worker that may lead describes in full."""
 
 CALLED_ELSEWHERE: Final[Mapping[str, frozenset[str]]] = {
     ours: frozenset(others.split())

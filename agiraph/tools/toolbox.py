@@ -20,23 +20,49 @@ from agiraph.mcp.grants import own_and_served
 from agiraph.settings.yaml_text import keys_of, model_at
 from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
+from agiraph.tools.more_tools import find_tools, short_schema, use_tool
 from agiraph.tools.ports import EntityKind, ToolContext
-from agiraph.tools.runbook import read_runbook, short_schema
-from agiraph.tools.table import TOOLS, unknown_tool
+from agiraph.tools.table import CORE, CORE_OF_LEADS, TOOLS, unknown_tool
 
 SHOWN_OF_MALFORMED = 200
 
 
 class Toolbox:
-    """The tools that one entity may use, by name, in the order of the table `TOOLS`."""
+    """The tools that one entity may use, by name, in the order of the table `TOOLS`.
+
+    `core` are the tools that each request describes (None: all), besides essential and MCP tools.
+    The others are listed by `find_tools` and called with `use_tool`.
+    """
 
     def __init__(
-        self, tools: Sequence[Tool[Any]], *, is_short: bool = False, has_machines: bool = False
+        self,
+        tools: Sequence[Tool[Any]],
+        *,
+        core: frozenset[str] | None = None,
+        is_short: bool = False,
+        has_machines: bool = False,
     ) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        self._given = tuple(tools)
+        self._core = core
         self._is_short = is_short
         self._has_machines = has_machines
         self._schemas: tuple[ToolSchema, ...] | None = None
+        self._listed = () if is_short else tuple(each.name for each in tools if self._is_rare(each))
+        by_name = {tool.name: tool for tool in tools}
+        finders: list[Tool[Any]] = []
+        if self._listed or is_short:
+            finders.append(find_tools(by_name, self._listed))
+        if self._listed:
+            finders.append(use_tool)
+        # MCP tools come last: they may change from node to node, and services cache the beginning.
+        served = [tool for tool in tools if isinstance(tool, McpTool)]
+        own = [tool for tool in tools if not isinstance(tool, McpTool)]
+        self._tools = {tool.name: tool for tool in (*own, *finders, *served)}
+
+    def _is_rare(self, tool: Tool[Any]) -> bool:
+        """Whether `find_tools` lists a tool, instead of each request describing it."""
+        is_always_shown = tool.is_essential or isinstance(tool, McpTool)
+        return self._core is not None and tool.name not in self._core and not is_always_shown
 
     @classmethod
     def for_entity(
@@ -44,14 +70,13 @@ class Toolbox:
     ) -> "Toolbox":
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
-        The tools that end an entity's work are always included. Raises InvalidInput for an unknown
-        name.
-        MCP tools are not included (`with_served`).
+        The tools that end an entity's work are always included. Named tools are described in full.
+        Raises InvalidInput for an unknown name. MCP tools are not included (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
         tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
         if allowed is None:
-            return cls(tools)
+            return cls(tools, core=CORE[kind] | CORE_OF_LEADS if can_lead else CORE[kind])
         names = tuple(tool.name for tool in tools)
         for name in allowed:
             if name not in names:
@@ -65,34 +90,39 @@ class Toolbox:
 
     def without(self, *names: str) -> "Toolbox":
         """Return the toolbox without these tools."""
-        kept = [tool for tool in self._tools.values() if tool.name not in names]
-        return self._with(kept)
+        return self._with([tool for tool in self._given if tool.name not in names])
 
     def with_machines(self) -> "Toolbox":
         """Return the toolbox for a home with several machines, which the tools can name."""
-        return Toolbox([*self._tools.values()], is_short=self._is_short, has_machines=True)
+        return self._with(self._given, has_machines=True)
 
     def shortened(self) -> "Toolbox":
-        """Return the toolbox with short schemas, for a small window; runbooks on demand."""
-        tools = [*self._tools.values(), read_runbook]
-        return Toolbox(tools, is_short=True, has_machines=self._has_machines)
+        """Return the toolbox with short schemas of all tools, for a small window."""
+        return self._with(self._given, is_short=True)
 
     def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
         """Return the toolbox with these MCP tools added at the end."""
-        return self._with([*self._tools.values(), *map(as_tool, served)])
+        return self._with([*self._given, *map(as_tool, served)])
 
-    def _with(self, tools: Sequence[Tool[Any]]) -> "Toolbox":
-        return Toolbox(tools, is_short=self._is_short, has_machines=self._has_machines)
+    def _with(self, tools: Sequence[Tool[Any]], **changed: bool) -> "Toolbox":
+        terms = {"is_short": self._is_short, "has_machines": self._has_machines, **changed}
+        return Toolbox(tools, core=self._core, **terms)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tools of this toolbox."""
         return tuple(self._tools)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the tools that each request describes."""
+        return tuple(schema.name for schema in self.schemas())
+
     def schemas(self) -> tuple[ToolSchema, ...]:
         """Return the schemas for the provider."""
         if self._schemas is None:  # needed for every call, and expensive to compute
-            self._schemas = tuple(map(self._schema, self._tools.values()))
+            shown = (tool for name, tool in self._tools.items() if name not in self._listed)
+            self._schemas = tuple(map(self._schema, shown))
         return self._schemas
 
     def _schema(self, tool: Tool[Any]) -> ToolSchema:
@@ -107,18 +137,18 @@ class Toolbox:
         return schema.model_copy(update={"parameters": short_schema(schema.parameters)})
 
     def guidance(self) -> str:
-        """Return the runbooks of all tools here, as one Markdown text for the system prompt.
+        """Return the runbooks of the described tools, as one Markdown text for the system prompt.
 
-        A short toolbox has none: `read_runbook` shows them.
+        A short toolbox has none: `find_tools` returns them.
         """
         if self._is_short:
             return ""
         own = [
-            f"### {name}\n\n{tool.guidance()}"
-            for name, tool in self._tools.items()
-            if not isinstance(tool, McpTool)
+            f"### {tool.name}\n\n{tool.guidance()}"
+            for tool in self._given
+            if not isinstance(tool, McpTool) and tool.name not in self._listed
         ]
-        served = [name for name, tool in self._tools.items() if isinstance(tool, McpTool)]
+        served = [tool.name for tool in self._given if isinstance(tool, McpTool)]
         return "\n\n".join(filter(None, [*own, guidance_of(served)]))
 
     def is_idempotent(self, name: str) -> bool:

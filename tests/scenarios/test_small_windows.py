@@ -29,24 +29,33 @@ def size(seen: SeenRequest) -> int:
 def test_team_works_in_a_small_window_and_reads_needed_runbooks(
     live_home: LiveHome,
 ) -> None:
-    read = call("read_runbook", tool="create_work_node")
+    read = call("find_tools", names=["create_work_node"])
     leads = [read, *one_worker("ada")]
-    live_home.plays(coordinator=leads, ada=[call("read_runbook", tool="publish"), FACT, DONE])
+    live_home.plays(coordinator=leads, ada=[call("find_tools", names=["publish"]), FACT, DONE])
     outcome = live_home.complete("Find one fact", *TINY)
     assert outcome.published("ada-facts") == {"facts.md": "one fact"}
     assert max(map(size, live_home.server.requests)) < WINDOW * 3 // 4
-    shown = [seen.results("read_runbook") for seen in live_home.server.requests]
+    shown = [seen.results("find_tools") for seen in live_home.server.requests]
     texts = {text.partition("\n")[0] for results in shown for text in results}
     assert len(texts) == 2, "of the coordinator and of the worker"
     assert any("refs: " in text for results in shown for text in results)
 
 
-def test_a_model_with_a_usual_window_is_shown_all_runbooks_at_once(live_home: LiveHome) -> None:
-    live_home.plays(coordinator=[finish()])
-    live_home.complete("Do nothing")
-    (seen,) = live_home.server.requests
-    assert "### create_work_node" in seen.system
-    assert "read_runbook" not in seen.tools
+def test_rare_tools_are_found_and_used_although_no_request_describes_them(
+    live_home: LiveHome,
+) -> None:
+    share = {"tool": "write_shared_value", "arguments": {"key": "colour", "value": "blue"}}
+    steps = [call("find_tools", names=["write_shared_value"]), call("use_tool", **share), finish()]
+    live_home.plays(coordinator=steps)
+    outcome = live_home.complete("Share a colour")
+    first, *_, last = live_home.server.requests
+    assert "### create_work_node" in first.system
+    assert "write_shared_value" not in first.tools
+    assert first.tools == last.tools
+    assert "replaces the value" in last.results("find_tools")[0]
+    assert [event["data"]["tool"] for event in outcome.events("tool.called")] == [
+        *("find_tools", "write_shared_value", "finish")
+    ]
 
 
 def test_a_model_without_tools_writes_the_result(live_home: LiveHome) -> None:

@@ -1,15 +1,20 @@
 """The toolbox: the tools of each kind of entity; a model can read each of its mistakes."""
 
+import json
+import re
+
 import pytest
 
 from agiraph.agent.context_window import estimate_fixed
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import ToolCall
 from agiraph.tools.base import NoParams, tool
+from agiraph.tools.memory import memory_write
+from agiraph.tools.more_tools import FIND_TOOLS, USE_TOOL, called_tool
 from agiraph.tools.ports import EntityKind, ToolContext
-from agiraph.tools.shell import bash
 from agiraph.tools.table import CALLED_ELSEWHERE, TOOLS, unknown_tool
 from agiraph.tools.toolbox import Toolbox
+from agiraph.tools.triggers import schedule
 from tests.unit.tools.entity_tools import EntityTools
 
 
@@ -31,10 +36,10 @@ def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_describ
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])
-def test_shortened_tool_has_name_one_line_and_parameters(kind: EntityKind) -> None:
-    whole = Toolbox.for_entity(kind)
+def test_short_schema_has_name_description_and_parameters(kind: EntityKind) -> None:
+    whole = Toolbox.for_entity(kind, tuple(tool.name for tool in TOOLS if kind in tool.kinds))
     short = whole.shortened()
-    assert short.names == (*whole.names, "read_runbook")
+    assert short.names == (*whole.names, FIND_TOOLS)
     assert short.guidance() == ""
     assert 3.5 * estimate_fixed("", short.schemas()) < estimate_fixed(
         whole.guidance(), whole.schemas()
@@ -45,7 +50,7 @@ def test_shortened_tool_has_name_one_line_and_parameters(kind: EntityKind) -> No
         assert set(before.parameters.get("required", ())) <= set(after.parameters["properties"])
 
 
-def test_shortened_schema_omits_only_nested_optional_fields() -> None:
+def test_short_schema_omits_only_nested_optional_parameters() -> None:
     short = Toolbox.for_entity("coordinator").shortened()
     (node,) = [schema for schema in short.schemas() if schema.name == "create_work_node"]
     assert {"task", "refs", "dependencies", "wait"} <= set(node.parameters["properties"])
@@ -53,17 +58,51 @@ def test_shortened_schema_omits_only_nested_optional_fields() -> None:
     assert node.parameters["properties"]["checks"] == {"type": "array", "items": {"type": "string"}}
 
 
-def runbook(of: str) -> ToolCall:
-    return ToolCall(id="c", name="read_runbook", arguments={"tool": of})
+@pytest.mark.parametrize("kind", ["worker", "coordinator"])
+def test_every_tool_is_described_or_listed_by_find_tools(kind: EntityKind) -> None:
+    toolbox = Toolbox.for_entity(kind)
+    described = {schema.name: schema.description for schema in toolbox.schemas()}
+    listed = re.findall(r"^- (\w+): ", described[FIND_TOOLS], re.MULTILINE)
+    assert len(described) <= 12
+    assert not {*listed} & described.keys()
+    assert {*listed, *described} == {*toolbox.names}
+    for name in listed:
+        assert f"### {name}" not in toolbox.guidance()
 
 
-async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(entity: EntityTools) -> None:
-    entity.toolbox = entity.toolbox.shortened()
-    read = await entity.toolbox.run(runbook("bash"), entity.context())
-    assert read.content.startswith(bash.guidance())
-    assert "- command: " in read.content
-    unknown = await entity.toolbox.run(runbook("bahs"), entity.context())
-    assert (unknown.is_error, "bash" in unknown.content) == (True, True)
+def finding(*names: str) -> ToolCall:
+    return ToolCall(id="c", name=FIND_TOOLS, arguments={"names": names})
+
+
+async def test_find_tools_returns_runbooks_and_parameters(entity: EntityTools) -> None:
+    found = await entity.toolbox.run(finding("memory_write", "schedule"), entity.context())
+    for one in (memory_write, schedule):
+        assert one.guidance() in found.content
+        assert json.dumps(one.schema().parameters, ensure_ascii=False) in found.content
+    unknown = await entity.toolbox.run(finding("memory_wirte"), entity.context())
+    assert (unknown.is_error, "memory_write" in unknown.content) == (True, True)
+
+
+def using(**arguments: object) -> ToolCall:
+    return ToolCall(id="c", name=USE_TOOL, arguments=arguments)
+
+
+def test_call_of_use_tool_becomes_a_call_of_the_named_tool() -> None:
+    for given in ({"key": "x"}, '{"key": "x"}'):
+        called = called_tool(using(tool="read_shared_value", arguments=given))
+        assert called == ToolCall(id="c", name="read_shared_value", arguments={"key": "x"})
+    assert called_tool(using(tool="check_board")).arguments == {}
+
+
+async def test_wrong_call_of_use_tool_is_answered_with_the_problem(entity: EntityTools) -> None:
+    for wrong, problem in (
+        (using(arguments={}), "tool"),
+        (using(tool="bash", arguments=[]), "arguments"),
+        (using(tool=USE_TOOL), "cannot be called by use_tool"),
+    ):
+        assert called_tool(wrong) == wrong
+        result = await entity.toolbox.run(wrong, entity.context())
+        assert (result.is_error, problem in result.content) == (True, True)
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])
@@ -138,7 +177,7 @@ async def test_internal_error_is_raised_to_the_supervisor(entity: EntityTools) -
 def test_only_commands_and_edits_are_not_repeated_after_a_crash() -> None:
     boxes = [Toolbox.for_entity("worker"), Toolbox.for_entity("coordinator")]
     again = {name: box.is_idempotent(name) for box in boxes for name in box.names}
-    assert [name for name, may in again.items() if not may] == ["edit_file", "bash"]
+    assert [name for name, may in again.items() if not may] == ["edit_file", "bash", USE_TOOL]
     assert boxes[0].is_idempotent("never-heard-of")
 
 

@@ -136,7 +136,10 @@ def _without_machines(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Remove titles, and write `X or null` as X: omitting a parameter means the same."""
+    """Remove titles and empty defaults, and write `X or null` as X.
+
+    A parameter with an empty default may be omitted, which means the same.
+    """
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):
@@ -144,8 +147,9 @@ def _plain(value: Any) -> Any:
     choices = [option for option in value.get("anyOf", ()) if option != {"type": "null"}]
     if len(choices) == 1:
         value = {k: v for k, v in value.items() if k not in ("anyOf", "default")} | choices[0]
-    is_titled = isinstance(value.get("title"), str)  # a property may be called `title`
-    return {k: _plain(v) for k, v in value.items() if not (k == "title" and is_titled)}
+    left_out = {"title"} if isinstance(value.get("title"), str) else set()  # or it is a property
+    left_out |= {"default"} if value.get("default", 1) in ("", [], False) else set()
+    return {key: _plain(each) for key, each in value.items() if key not in left_out}
 
 
 def as_json(value: JsonObject) -> str:

@@ -43,7 +43,7 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
     return created | _shown(outcome)
 
 
-@tool("Wait until nodes have ended or a message arrives, whichever comes first.", idempotent=True)
+@tool("Wait until nodes have ended or a message arrives.", idempotent=True)
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
     """Return {"nodes", "interrupted_by_message"} after nodes have ended or a message has arrived.
 
@@ -105,7 +105,7 @@ async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
 
 
 @tool(
-    "Tell the coordinator that you reached a milestone; your node continues.",
+    "Report a milestone of your node to the coordinator.",
     kinds=WORKERS,
     idempotent=True,
 )
@@ -116,7 +116,7 @@ async def checkpoint(context: ToolContext, params: CheckpointParams) -> str:
 
 
 @tool(
-    "Suggest follow-up work to the coordinator, which decides about it.",
+    "Suggest follow-up work to the coordinator.",
     kinds=WORKERS,
     idempotent=True,
 )

@@ -137,7 +137,7 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
 
 
 @tool(
-    "Read the published files of another node, by a ref name of your assignment.", idempotent=True
+    "Read the published files of another node by a ref name.", idempotent=True
 )
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return the content of a ref of the assignment: a file, or every file of a folder."""

@@ -69,7 +69,7 @@ async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
     return await asyncio.to_thread(memory_of(context).read, params.path, context.scope.to_read)
 
 
-@tool("Search your long-term memory; matching notes are returned, best first.", idempotent=True)
+@tool("Search your long-term memory.", idempotent=True)
 async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
     """Return the whole memory if it is small, otherwise the matching sections."""
     if not params.query.strip():

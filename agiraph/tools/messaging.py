@@ -53,7 +53,7 @@ async def send_message(context: ToolContext, params: SendMessageParams) -> str:
     return f"Sent to {params.to}."
 
 
-@tool("Check for new messages from other entities.", idempotent=True)
+@tool("Check for new messages.", idempotent=True)
 async def check_messages(context: ToolContext, params: NoParams) -> str:
     """Return the messages that have arrived and are not yet in the conversation."""
     messages = await context.team.check_messages(context.call_id)
@@ -61,7 +61,7 @@ async def check_messages(context: ToolContext, params: NoParams) -> str:
 
 
 @tool(
-    "Ask the human a question; your work pauses until the answer arrives, unless `wait` is false.",
+    "Ask the human a question.",
     idempotent=True,
 )
 async def ask_human(context: ToolContext, params: AskHumanParams) -> str:

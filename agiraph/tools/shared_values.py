@@ -25,13 +25,13 @@ class AppendSharedValueParams(ToolParams):
     item: JsonValue = Field(description="any JSON; added to the end of the list")
 
 
-@tool("Read the value of a key of the team's shared values.", idempotent=True)
+@tool("Read a value that the team shares.", idempotent=True)
 async def read_shared_value(context: ToolContext, params: ReadSharedValueParams) -> str:
     return await context.team.read_shared_value(params.key)
 
 
 @tool(
-    "Put a value under a key of the team's shared values, replacing the old value.",
+    "Replace a value that the team shares.",
     idempotent=True,
 )
 async def write_shared_value(context: ToolContext, params: WriteSharedValueParams) -> JsonObject:
@@ -39,13 +39,13 @@ async def write_shared_value(context: ToolContext, params: WriteSharedValueParam
     return await _change(context, "write", params.key, params.value)
 
 
-@tool("Add an item to a list in the team's shared values; no item is lost.", idempotent=True)
+@tool("Append an item to a list that the team shares.", idempotent=True)
 async def append_shared_value(context: ToolContext, params: AppendSharedValueParams) -> JsonObject:
     """Add to a list; return {"key", "version", "items"}."""
     return await _change(context, "append", params.key, params.item)
 
 
-@tool("List the keys of the team's shared values, with authors and times.", idempotent=True)
+@tool("List the values that the team shares.", idempotent=True)
 async def list_shared_values(context: ToolContext, params: NoParams) -> str:
     return await context.team.list_shared_values()
 

@@ -42,7 +42,7 @@ class ReconveneParams(ToolParams):
 
 
 @tool(
-    "Open a stage: create or keep its workers, and give each a node, in one call.",
+    "Open a stage with its workers and their nodes in one call.",
     kinds=COORDINATORS,
     for_leads=True,
     idempotent=True,

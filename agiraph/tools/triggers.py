@@ -38,7 +38,7 @@ async def schedule(context: ToolContext, params: ScheduleParams) -> JsonObject:
     return await context.team.schedule(context.call_id, params.type, params.config, params.action)
 
 
-@tool("List the triggers, with the next time of each.", idempotent=True)
+@tool("List the triggers.", idempotent=True)
 async def list_triggers(context: ToolContext, params: NoParams) -> JsonObject:
     return {"triggers": await context.team.list_triggers()}
 

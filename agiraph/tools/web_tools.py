@@ -26,7 +26,7 @@ class PageRequest(WebFetchParams):
     since: float = 0.0
 
 
-@tool("Search the web. Returns a list of results with titles, URLs, and snippets.", idempotent=True)
+@tool("Search the web.", idempotent=True)
 async def web_search(context: ToolContext, params: WebSearchParams) -> str:
     """Return titles, URLs and snippets; Refused with the reason if no service is usable."""
     return await context.remote_tools.call(
@@ -34,7 +34,7 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
     )
 
 
-@tool("Fetch a webpage and return its content as markdown.", idempotent=True)
+@tool("Read a web page as markdown.", idempotent=True)
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
     """Return a page as Markdown; Refused with the reason if it cannot be fetched."""
     asked = PageRequest(**dict(params), since=context.cycle_began_at)

@@ -51,7 +51,7 @@ from agiraph.messages.model import (
     SubscribeToStream,
     TokensCounted,
 )
-from agiraph.models.prices import no_dollars
+from agiraph.models.prices import no_dollars, require_cheap
 from agiraph.spending.agent_budgets import AgentBudgets
 from agiraph.spending.usage_reader import UsageReader
 from agiraph.storage.files import is_file
@@ -191,6 +191,9 @@ class Broker:
             self._calls.require_room(asked.model, asked.characters)
             if asked.has_usd_budget and (unpriced := self._without_price([asked.model])):
                 raise InvalidInput(no_dollars(unpriced))
+            if asked.most_usd is not None:
+                price = self._calls.price(self._services.name(asked.model))
+                require_cheap(asked.model, price, asked.most_usd)
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
         return Ok()

@@ -66,7 +66,7 @@ class CoordinatorTools(EntityTools):
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
-        await require_node(self._runtime, node, may_lend=True)
+        await require_node(self._runtime, node, self._context.spec.worker_models, may_lend=True)
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
         self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
@@ -130,7 +130,7 @@ class CoordinatorTools(EntityTools):
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         cause = self._context.cause(call_id)
         if self._board.worker_by_cause(cause) is None:
-            await require_worker(self._runtime, worker)
+            await require_worker(self._runtime, worker, self._context.spec.worker_models)
         command = c.SpawnWorker(cause, worker)
         self._board_service.execute(command)
         asked = c.agents_hired(command)
@@ -163,7 +163,7 @@ class CoordinatorTools(EntityTools):
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         woken_by = self._context.transcript.woken_by
         cause = self._context.cause(call_id)
-        return await launch_roles(self._runtime, self._board_service, cause, stage, woken_by)
+        return await launch_roles(self._context, self._board_service, cause, stage, woken_by)
 
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None

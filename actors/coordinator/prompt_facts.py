@@ -7,7 +7,7 @@ and after a restart, and never older than the period that it begins.
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pydantic import Field, ValidationError
 
@@ -18,6 +18,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import BROKER, split_model
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
+from agiraph.core.worker_models import read_worker_models
 from agiraph.memory.loading import memory_text
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.storage.files import read_bytes, replace_file
@@ -83,7 +84,19 @@ async def _usable_models(context: CoordinatorContext) -> tuple[JsonObject, ...]:
     except Refused:
         return ()
     own = (context.args.agent.model, context.args.agent.worker_model)
-    return usable_models(catalog.providers, own)[:MODELS_SHOWN]
+    rows = usable_models(catalog.providers, own)
+    return tuple(_allowed(rows, context.spec.worker_models))[:MODELS_SHOWN]
+
+
+def _allowed(rows: Iterable[JsonObject], text: str) -> Iterator[JsonObject]:
+    """Yield the rows of the models that the human allows for workers; none for a single model."""
+    allowed = read_worker_models(text)
+    for row in rows:
+        is_cheap = allowed.most_usd is None or (
+            row["output"] is not None and row["output"] <= allowed.most_usd
+        )
+        if len(allowed.names) != 1 and not allowed.why_not(row["name"]) and is_cheap:
+            yield row
 
 
 def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tuple[JsonObject, ...]:

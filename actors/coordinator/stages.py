@@ -3,6 +3,7 @@
 import os
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.entity.mcp_tools import require_worker
 from actors.runtime.runtime import Runtime
 from agiraph.board import commands as c
@@ -25,7 +26,11 @@ def warnings_of(runtime: Runtime, asked: AskedAgent) -> list[str]:
 
 
 async def launch_roles(
-    runtime: Runtime, board_service: BoardService, cause: str, stage: StageSpec, trigger: str
+    context: CoordinatorContext,
+    board_service: BoardService,
+    cause: str,
+    stage: StageSpec,
+    trigger: str,
 ) -> JsonObject:
     """Open a stage and return its description; a repeated call after a crash returns the same.
 
@@ -34,14 +39,14 @@ async def launch_roles(
     """
     is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
-        await require_worker(runtime, role)
+        await require_worker(context.runtime, role, context.spec.worker_models)
     command = c.LaunchRoles(cause, stage, trigger)
     board_service.execute(command)
     launched = launched_stage(board_service.board, cause)
     warnings = [
         f"{asked.name}: {text}"
         for asked in c.agents_hired(command)
-        for text in warnings_of(runtime, asked)
+        for text in warnings_of(context.runtime, asked)
     ]
     return launched | ({"warnings": warnings} if warnings else {})
 

@@ -96,22 +96,26 @@ def _load(path: Path) -> McpToolGrants | None:
         return None
 
 
-async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
-    """Raise Refused for a tool that does not exist or a model that cannot be called."""
+async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec, models: str) -> None:
+    """Raise Refused for a tool that does not exist or a model that may not or cannot be called.
+
+    `models` is `worker_models` of the run's terms.
+    """
     Toolbox.for_worker(spec)
     await require_tools(runtime, spec.tools, spec.name, spec.role)
-    await require_model(runtime, spec.model)
+    await require_model(runtime, spec.model, models)
 
 
-async def require_node(runtime: Runtime, spec: NodeSpec, *, may_lend: bool) -> None:
+async def require_node(runtime: Runtime, spec: NodeSpec, models: str, *, may_lend: bool) -> None:
     """Raise Refused for a tool or model that is not available to a node.
 
-    `may_lend`: whether the creator of the node may lend tools of servers.
+    `models` is `worker_models` of the run's terms; `may_lend`: whether the creator of the node may
+    lend tools of servers.
     """
     Toolbox.for_entity("worker", spec.tools, can_lead=True)
     check_lender(spec.tools, may_lend=may_lend)
     await require_tools(runtime, spec.tools, spec.worker or "", spec.role)
-    await require_model(runtime, spec.model)
+    await require_model(runtime, spec.model, models)
 
 
 async def require_tools(

@@ -10,10 +10,11 @@ from actors.runtime.ask_again import ask_for, ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.agent.activity import shortened
 from agiraph.agent.loop import PartialAnswer
-from agiraph.core.errors import ModelFailure, Refused
+from agiraph.core.errors import InvalidInput, ModelFailure, Refused
 from agiraph.core.ids import BROKER
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.core.worker_models import read_worker_models
 from agiraph.llm.packing import Packer
 from agiraph.messages.control import Ok
 from agiraph.messages.model import (
@@ -105,7 +106,15 @@ class BrokerModelClient:
         return answer.body
 
 
-async def require_model(runtime: Runtime, model: str | None) -> None:
-    """Raise Refused for a model that the broker cannot call (None: the run's own)."""
-    if model:
-        await ask_for(runtime, BROKER, CheckModel(model=model), Ok)
+async def require_model(runtime: Runtime, model: str | None, allowed: str) -> None:
+    """Raise Refused for a model that workers may not use or the broker cannot call.
+
+    `model` is None for the usual model of the run's workers; `allowed` is `worker_models` of the
+    run's terms.
+    """
+    if not model:
+        return
+    models = read_worker_models(allowed)
+    if reason := models.why_not(model):
+        raise InvalidInput(reason)
+    await ask_for(runtime, BROKER, CheckModel(model=model, most_usd=models.most_usd), Ok)

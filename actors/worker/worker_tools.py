@@ -78,7 +78,8 @@ class WorkerTools(EntityTools):
         self._require_shell(node.checks, "checks")
         self._require_shell(node.agent_command, "agent_command")
         lends = self._worker.args.worker.can_lead
-        await require_node(self._runtime, node, may_lend=lends)
+        models = self._worker.spec.worker_models
+        await require_node(self._runtime, node, models, may_lend=lends)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
         # Its cause makes it one node however often it is requested. The reply is acknowledged at
@@ -93,7 +94,7 @@ class WorkerTools(EntityTools):
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         self._require_shell(worker.agent_command, "agent_command")
-        await require_worker(self._runtime, worker)
+        await require_worker(self._runtime, worker, self._worker.spec.worker_models)
         holder = self._assignment.node.id
         asked = {**dict(worker), "cause": call_id, "holder": holder}
         return await self._change_team(call_id, HireWorker.model_validate(asked))
@@ -102,7 +103,7 @@ class WorkerTools(EntityTools):
         for role in stage.roles:
             self._require_shell(role.checks, "checks")
             self._require_shell(role.agent_command, "agent_command")
-            await require_worker(self._runtime, role)
+            await require_worker(self._runtime, role, self._worker.spec.worker_models)
         holder = self._assignment.node.id
         return await self._change_team(
             call_id, LaunchTeam(cause=call_id, holder=holder, stage=stage)

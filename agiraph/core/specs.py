@@ -17,6 +17,7 @@ from agiraph.core.record import Record
 from agiraph.core.results import check_schema
 from agiraph.core.team import RoleTeamTerms
 from agiraph.core.turns import json_in
+from agiraph.core.worker_models import limit_of, read_worker_models
 
 WorkerType = Literal["harnessed", "autonomous"]
 Mode = Literal["finite", "infinite"]
@@ -140,14 +141,12 @@ class RunSpec(Record):
     """
 
     goal: str = Field(min_length=1)
-    mode: Mode | None = Field(
-        default=None, description="finite: until the goal is reached; infinite: in cycles"
-    )
+    mode: Mode | None = Field(default=None, description="infinite: it works in cycles")
     model: str | None = Field(default=None, description="provider/model of the coordinator")
-    worker_model: str | None = Field(default=None, description="provider/model of the workers")
-    input: str | None = Field(
-        default=None, description="the absolute path of a folder that the team may read"
+    worker_model: str | None = Field(
+        default=None, description="model of the workers, or models, `any` or `<=DOLLARS`"
     )
+    input: str | None = Field(default=None, description="the absolute path of its input folder")
     plan: str | None = Field(default=None, description="the text of a plan file")
     budget_usd: float | None = Field(
         default=None,
@@ -155,9 +154,7 @@ class RunSpec(Record):
         allow_inf_nan=False,
         description="the limit for the cost of its model calls, in US dollars",
     )
-    budget_tokens: int | None = Field(
-        default=None, ge=1, description="the limit for its tokens, in and out"
-    )
+    budget_tokens: int | None = Field(default=None, ge=1, description="the limit for its tokens")
     when_spent: WhenSpent | None = Field(
         default=None,
         description="at the end of its budget; ask: ask its human for more; stop: the run fails",
@@ -201,12 +198,14 @@ class RunSpec(Record):
 class ResolvedRunSpec(RunSpec):
     """The terms of a run that has begun, with its team at the start.
 
-    `trigger` is the trigger that started it.
+    `worker_model` is the usual model of its workers, `worker_models` the text by which the human
+    limits their models ('': no limit). `trigger` is the trigger that started it.
     """
 
     mode: Mode = "finite"
     model: str
     worker_model: str
+    worker_models: str = ""
     team: RoleTeamTerms | None = None
     trigger: str = ""
 
@@ -224,12 +223,15 @@ class ResolvedRunSpec(RunSpec):
         stay = {
             "mode": self.mode,
             "model": self.model,
-            "worker_model": asked.model or self.worker_model,
             "input": self.input,
             "cycle_seconds": self.cycle_seconds,
         }
         missing = {name: value for name, value in stay.items() if not getattr(asked, name)}
-        return ResolvedRunSpec.model_validate(dict(asked) | missing)
+        last = "" if asked.model else self.worker_models
+        limit = last if asked.worker_model is None else limit_of(asked.worker_model)
+        [model, *_] = read_worker_models(limit).names or (asked.model or self.worker_model,)
+        workers = {"worker_model": model, "worker_models": limit}
+        return ResolvedRunSpec.model_validate(dict(asked) | missing | workers)
 
 
 # --- nodes and workers ---------------------------------------------------------------------------

@@ -120,7 +120,8 @@ class CheckModel(MessageBody):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
     Its window, or a fallback's window, must have room for a goal of `characters`, and it must
-    support tools if `needs_tools` names a use of them, and have a price if dollars limit it.
+    support tools if `needs_tools` names a use of them, and have a price if dollars limit it. A
+    million tokens of its output may cost `most_usd` dollars.
     """
 
     TYPE = "model.check"
@@ -128,6 +129,7 @@ class CheckModel(MessageBody):
     characters: int = 0
     needs_tools: str = ""
     has_usd_budget: bool = False
+    most_usd: float | None = None
 
 
 class CountTokens(MessageBody):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.models.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
 from agiraph.settings.config import ConfigSection, configs_folder
@@ -41,6 +42,17 @@ class Price(ConfigSection):
     def most(self, input_tokens: int, output_tokens: int) -> float:
         """Return the highest cost of a call with these numbers of tokens, in US dollars."""
         return (input_tokens * self.dearest_input + output_tokens * self.output) / MILLION
+
+
+def require_cheap(model: str, price: Price | None, most_usd: float) -> None:
+    """Raise InvalidInput if a million tokens of output may cost more than `most_usd` dollars."""
+    if price is None:
+        raise InvalidInput(f"{model}: its price is not known, and the human set a limit for prices")
+    if price.output > most_usd:
+        raise InvalidInput(
+            f"{model}: a million tokens of output cost ${price.output:g} (the human's limit for "
+            f"workers: ${most_usd:g})"
+        )
 
 
 FREE = Price(input=0, output=0)

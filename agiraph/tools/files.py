@@ -136,9 +136,7 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
     return {"name": name, "kind": "file", "bytes": entry.size}
 
 
-@tool(
-    "Read the published files of another node by a ref name.", idempotent=True
-)
+@tool("Read the published files of another node by a ref name.", idempotent=True)
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return the content of a ref of the assignment: a file, or every file of a folder."""
     refs = _refs(context)

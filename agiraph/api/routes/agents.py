@@ -28,6 +28,7 @@ from agiraph.core.ids import (
 from agiraph.core.models import Agent, AgentStatus
 from agiraph.core.specs import Mode
 from agiraph.core.titles import title_of
+from agiraph.core.worker_models import limit_of
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -180,6 +181,7 @@ async def create_agent(
         "run": run,
         "model": found.model,
         "worker_model": found.worker_model,
+        "worker_models": limit_of(request.worker_model),
         "team": found.team,
         "created_by": creator,
         "created_at": cause.at,

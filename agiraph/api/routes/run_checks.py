@@ -16,6 +16,7 @@ from agiraph.core.models import Agent
 from agiraph.core.specs import Mode
 from agiraph.core.team import RoleTeamTerms
 from agiraph.core.titles import title_of
+from agiraph.core.worker_models import WorkerModels, read_worker_models
 from agiraph.http.api import ApiError, CreateAgentRequest, RoleTeamRequest, RunRequest
 from agiraph.http.errors import UNPROCESSABLE
 from agiraph.mcp.grants import granted_to_all
@@ -47,6 +48,7 @@ class RunCheck:
         self.name: str | None = None
         self.model: str | None = None
         self.worker_model: str | None = None
+        self._worker_models = WorkerModels()
         self.team: RoleTeamTerms | None = None
         self._has_unusable_model = False
 
@@ -118,10 +120,18 @@ class RunCheck:
         request, last, settings = self._request, self._last, self._gateway.config.models
         if last is not None:
             self.model = request.model or last.model
-            self.worker_model = request.worker_model or request.model or last.worker_model
+            self.worker_model = self._named_workers() or request.model or last.worker_model
         else:
             self.model = request.model or await unnamed_model(self._gateway, request.team)
-            self.worker_model = request.worker_model or settings.worker or self.model
+            self.worker_model = self._named_workers() or settings.worker or self.model
+
+    def _named_workers(self) -> str | None:
+        """Return the first model that the request allows for workers; None if it names none."""
+        try:
+            self._worker_models = read_worker_models(self._request.worker_model)
+        except InvalidInput as error:
+            raise ApiError(UNPROCESSABLE, str(error)) from None
+        return next(iter(self._worker_models.names), None)
 
     async def _team(self) -> None:
         if self.worker_model is not None:
@@ -149,8 +159,10 @@ class RunCheck:
 
     async def _usable_worker_model(self) -> None:
         is_named = self._last is None or self._request.worker_model is not None
-        if is_named and self.worker_model not in (None, self.model):
-            await self._require_usable(CheckModel(model=self.worker_model))
+        allowed = self._worker_models
+        for model in allowed.names or ((self.worker_model,) if is_named else ()):
+            if model not in (None, self.model) or allowed.most_usd is not None:
+                await self._require_usable(CheckModel(model=model, most_usd=allowed.most_usd))
 
     async def _prices(self) -> None:
         if self.models is None or not has_usd_budget(self._gateway, self._request):

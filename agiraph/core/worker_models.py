@@ -1,7 +1,8 @@
-"""WorkerModels: the models that a person allows for the workers of a run, written as one text.
+"""WorkerModels: the models that a person allows for the workers of a run, as one text.
 
 anthropic/claude-haiku-4-5           this model alone
 openai/gpt-5-mini,openai/gpt-5       one of these; the first is the default
+openai                               the models of this service
 any                                  the coordinator chooses, as without a text
 <=2.5                                the coordinator chooses; at most $2.50 per million tokens
                                      of output
@@ -30,7 +31,7 @@ class WorkerModels:
 
     def why_not(self, model: str) -> str:
         """Return the reason why workers may not use a model, '' if its name is allowed."""
-        if not self.names or model in self.names:
+        if not self.names or {model, model.partition("/")[0]} & {*self.names}:
             return ""
         allowed = ", ".join(self.names)
         return f"{model}: the human chose the model of the workers (possible: {allowed})"

@@ -81,7 +81,12 @@ OF_ANY_RUN: Final = frozenset(
 @click.option(
     "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
 )
-@click.option("--worker-model", help="provider/model of the workers [default: the same].")
+@click.option(
+    "--worker-model",
+    metavar="MODELS",
+    help="provider/model of the workers; several with commas, `any` or `<=DOLLARS` (per million "
+    "tokens of output): the coordinator chooses among them [default: the same, or any].",
+)
 @click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
     "--cycle",

@@ -10,6 +10,7 @@ import psutil
 import pytest
 import zmq
 
+from agiraph.core.turns import ToolTurn
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Call, Reply, call, say
@@ -59,6 +60,9 @@ def agents_of(home: Path) -> list[str]:
         (("run", "x", "--model", "gpt-5"), ["did you mean 'openai/gpt-5'?", "known: "]),
         (("run", "x", "--model", "script/nope"), ["unknown model 'script/nope'", "script/survey"]),
         (("run", "x", *MODEL, "--worker-model", "nope/x"), ["unknown provider 'nope'"]),
+        (("run", "x", *MODEL, "--worker-model", "openai/fake,nope/x"), ["provider 'nope'"]),
+        (("run", "x", *MODEL, "--worker-model", "<cheap"), ["'<cheap'", "<=DOLLARS", "any"]),
+        (("run", "x", *MODEL, "--worker-model", "<=5"), ["openai/fake", "price is not known"]),
         (("run", "x", *MODEL, "--input", "/no/such"), ["--input", "/no/such", "not exist"]),
         (("run", "x", *MODEL, "--budget", "-1"), ["--budget", "-1"]),
         (("run", "x", *MODEL, "--budget", "nan"), ["--budget", "nan"]),
@@ -300,6 +304,24 @@ def test_model_reads_the_error_of_a_wrong_call_and_continues(live_home: LiveHome
         assert record["is_error"], record
         assert words in record["content"]
     assert not outcome.events("worker.spawned")
+
+
+def test_worker_gets_no_other_model_than_the_human_chose(live_home: LiveHome) -> None:
+    refused = [
+        spawn("una", model="openai/dear"),
+        call("create_work_node", name="x", task="Do x", model="openai/dear"),
+        call("launch_roles", stage={"roles": [{"name": "r", "prompt": "x", "model": "b/c"}]}),
+    ]
+    live_home.plays(coordinator=[*refused, *one_worker("una")], una=[DONE])
+    live_home.complete("Find one fact", "--worker-model", "openai/fake")
+    shown = [
+        turn.content for turn in live_home.server.requests[-1].turns if isinstance(turn, ToolTurn)
+    ]
+    chosen = "the human chose the model of the workers (possible: openai/fake)"
+    assert [text.partition(": ")[0] for text in shown if chosen in text] == [
+        *("openai/dear", "openai/dear", "b/c")
+    ]
+    assert {seen.model for seen in live_home.server.requests} == {"fake"}
 
 
 def test_silent_worker_fails_its_node(live_home: LiveHome) -> None:

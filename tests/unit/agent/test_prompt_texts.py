@@ -61,7 +61,8 @@ SHORT: Final[Values] = {
 }
 LEAD: Final[Values] = SHORT | {
     "agent": tuple(
-        Options(name="shop", mode=m, worker_model="a/b") for m in ("finite", "infinite")
+        Options(name="shop", mode=mode, worker_model="a/b", worker_models=models)
+        for mode, models in (("finite", ""), ("infinite", ""), ("finite", "<=5"))
     ),
     "max_concurrent": (4,),
     "memory": ("Remember this.",),

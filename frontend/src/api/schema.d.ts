@@ -2344,15 +2344,15 @@ export interface components {
             mode?: "finite" | "infinite";
             /** @description provider/model of the coordinator */
             model?: string | null;
-            /** @description provider/model of the workers */
+            /** @description model of the workers, or models, `any` or `<=DOLLARS` */
             worker_model?: string | null;
-            /** @description the absolute path of a folder that the team may read */
+            /** @description the absolute path of its input folder */
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
             /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the limit for its tokens, in and out */
+            /** @description the limit for its tokens */
             budget_tokens?: number | null;
             /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
@@ -2497,15 +2497,15 @@ export interface components {
             mode?: "finite" | "infinite";
             /** @description provider/model of the coordinator */
             model?: string | null;
-            /** @description provider/model of the workers */
+            /** @description model of the workers, or models, `any` or `<=DOLLARS` */
             worker_model?: string | null;
-            /** @description the absolute path of a folder that the team may read */
+            /** @description the absolute path of its input folder */
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
             /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the limit for its tokens, in and out */
+            /** @description the limit for its tokens */
             budget_tokens?: number | null;
             /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
@@ -4205,19 +4205,19 @@ export interface components {
          */
         StartRunRequest: {
             goal: string;
-            /** @description finite: until the goal is reached; infinite: in cycles */
+            /** @description infinite: it works in cycles */
             mode?: ("finite" | "infinite") | null;
             /** @description provider/model of the coordinator */
             model?: string | null;
-            /** @description provider/model of the workers */
+            /** @description model of the workers, or models, `any` or `<=DOLLARS` */
             worker_model?: string | null;
-            /** @description the absolute path of a folder that the team may read */
+            /** @description the absolute path of its input folder */
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
             /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the limit for its tokens, in and out */
+            /** @description the limit for its tokens */
             budget_tokens?: number | null;
             /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
@@ -4664,7 +4664,7 @@ export interface components {
             path: string;
             offset: number;
         };
-        /** @description The caller's credential: a token's name, or a browser login's id and the creator of its link. */
+        /** @description The caller's credential: a token's name, or a login's id and the creator of its link. */
         WhoAmIView: {
             name: string;
             /** @enum {string} */

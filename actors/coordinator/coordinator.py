@@ -30,7 +30,7 @@ from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for, lent_in_words
-from actors.entity.sandbox_report import report_sandbox
+from actors.entity.sandbox_report import guidance_of, report_sandbox
 from actors.runtime.runtime import Runtime
 from agiraph.agent.activity import FOR_ANSWER
 from agiraph.agent.compaction import CompactionContext
@@ -145,7 +145,8 @@ class CoordinatorActor:
         context = self.context
         if not context.limits.has_tools:
             return render("solo")
-        guidance, is_short = self.entity.toolbox.guidance(), context.limits.is_small
+        guidance = guidance_of(self.entity.toolbox, lambda: facts.machine)
+        is_short = context.limits.is_small
         memory = facts.memory.strip()[: SHORT_MEMORY if is_short else None]
         return system_prompt(
             "coordinator_short" if is_short else "coordinator",

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from pydantic import Field, ValidationError
 
 from actors.coordinator.context import CoordinatorContext
+from actors.entity.sandbox_report import OF_COORDINATOR, CommandPlace, machine_in_words
 from actors.runtime.ask_again import ask_for
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
-from agiraph.core.ids import BROKER, split_model
+from agiraph.core.ids import BROKER, COORDINATOR_NAME, split_model
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 from agiraph.core.worker_models import read_worker_models
@@ -23,6 +24,7 @@ from agiraph.memory.loading import memory_text
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import AgentHome
+from agiraph.tools.shell import visible_environment
 
 MODELS_SHOWN = 24
 
@@ -41,7 +43,8 @@ class AvailableAgent(Record):
 class PromptFacts(Record):
     """The facts for a prompt in one `period`: a cycle, or the part of it after a compaction.
 
-    A row of `models` is a row of `agiraph.models.prices.priced_models`.
+    `machine` is the section about the machine of its commands. A row of `models` is a row of
+    `agiraph.models.prices.priced_models`.
     """
 
     period: str
@@ -49,6 +52,7 @@ class PromptFacts(Record):
     memory: str
     models: tuple[JsonObject, ...] = ()
     agents: tuple[AvailableAgent, ...] = ()
+    machine: str = ""
 
 
 async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
@@ -56,8 +60,10 @@ async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
     home = context.files.home
     if (stored := _stored(home)) is not None and stored.period == period:
         return stored
-    models, agents = await asyncio.gather(
-        _usable_models(context), asyncio.to_thread(_usable_agents, context)
+    models, agents, machine = await asyncio.gather(
+        _usable_models(context),
+        asyncio.to_thread(_usable_agents, context),
+        asyncio.to_thread(_machine, context),
     )
     facts = PromptFacts(
         period=period,
@@ -65,6 +71,7 @@ async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
         memory=memory_text(home, context.runtime.config.memory.prompt_limit),
         models=models,
         agents=agents,
+        machine=machine,
     )
     replace_file(home.memory_at_start, facts.model_dump_json() + "\n")
     return facts
@@ -117,6 +124,18 @@ def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tupl
 
 def _serves(provider: str, models: Iterable[str]) -> bool:
     return any(split_model(model)[0] == provider for model in models)
+
+
+def _machine(context: CoordinatorContext) -> str:
+    config, scope = context.runtime.config, context.scope
+    place = CommandPlace(
+        visible_environment(context.environment, config.shell)["PATH"],
+        scope.input_dir,
+        context.runtime.home.path.resolve(),
+        (COORDINATOR_NAME,),
+        OF_COORDINATOR,
+    )
+    return machine_in_words(config, place)
 
 
 def _usable_agents(context: CoordinatorContext) -> tuple[AvailableAgent, ...]:

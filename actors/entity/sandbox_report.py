@@ -6,12 +6,15 @@ beside its first model call.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from agiraph.core.turns import JsonObject
-from agiraph.settings.config import SandboxConfig
+from agiraph.settings.config import Config, SandboxConfig
 from agiraph.tools.sandbox import probe
 from agiraph.tools.sandbox.input_news import GIT_COMMANDS, git_commands_data
+from agiraph.tools.sandbox.inventory import inventory
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import bash
@@ -19,13 +22,23 @@ from agiraph.tools.toolbox import Toolbox
 
 WALLED = (
     "Your commands run in a sandbox. They see only your own files, published files, the "
-    "input, and the machine's programs. `/tmp` is empty at the start of each command."
+    "input, and the machine's programs."
 )
-NO_NETWORK = " They have no network."
 BARE = (
     "Your commands run without a sandbox ({why}): they can reach all files of this account. Use "
     "only your own files."
 )
+HEADING = "### This machine\n\n"
+OF_WORKER = (
+    "Commands write in `scratch/`, in `notebook.md`, `memory.md` and `identity.md`, and in `/tmp`, "
+    "which lasts until your node ends. Other workers see only published files."
+)
+OF_COORDINATOR = (
+    "Commands write in the run's folder, but not in `nodes/`, in `MEMORY.md` and `memory/`, and in "
+    "`/tmp`, which is empty at the start of each command. Workers see `_plan.md`, messages, "
+    "attachments and published files."
+)
+NO_HOME = "`HOME` is not set. For a program that needs it: `export HOME=/tmp`."
 REFUSED = "Commands are refused until there is a sandbox ({why}). Work without commands."
 
 
@@ -37,21 +50,54 @@ INPUT_WRITE = (
 Report = Callable[[str, JsonObject, str], None]
 
 
-def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
-    """Return a toolbox's runbook, and the facts about its sandbox that an entity must know."""
+@dataclass(frozen=True, slots=True)
+class CommandPlace:
+    """Where and for whom commands run: the PATH outside, the input folder, the home.
+
+    `called` are the entity's name and its role; `writable` names the folders in which its commands
+    write, as its model spells them.
+    """
+
+    path: str
+    input_dir: Path | None
+    home: Path
+    called: tuple[str, ...]
+    writable: str
+
+
+def guidance_of(toolbox: Toolbox, machine: Callable[[], str]) -> str:
+    """Return a toolbox's runbook; with `bash`, also the section about the machine."""
     guidance = toolbox.guidance()
-    if bash.name not in toolbox.names:
-        return guidance
-    sandbox, has_network = find_sandbox(config), config.has_network(*called)
-    return f"{guidance}\n\n### Your sandbox\n\n{in_words(sandbox, has_network=has_network)}"
+    return f"{guidance}\n\n{machine()}" if bash.name in toolbox.names else guidance
 
 
-def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
-    """Return the description of a command sandbox for a model."""
-    if sandbox.is_up:
-        network = "" if has_network else NO_NETWORK
-        return WALLED + network + (INPUT_WRITE if sandbox.config.input == "write" else "")
-    return (REFUSED if sandbox.is_required else BARE).format(why=sandbox.why_missing)
+def machine_in_words(config: Config, place: CommandPlace) -> str:
+    """Return the section of a prompt about the machine that an entity's commands see.
+
+    Blocks for some milliseconds.
+    """
+    sandbox, shell = find_sandbox(config.sandbox), config.shell
+    if not sandbox.is_up and sandbox.is_required:
+        return f"{HEADING}{REFUSED.format(why=sandbox.why_missing)}"
+    first = WALLED if sandbox.is_up else BARE.format(why=sandbox.why_missing)
+    first += INPUT_WRITE if sandbox.is_up and config.sandbox.input == "write" else ""
+    has_network = config.sandbox.has_network(*place.called) or not sandbox.is_up
+    tools = sandbox.tools(place.path, place.input_dir, place.home)
+    found = ", ".join(inventory(tools.path)) or "none of the usual ones"
+    limits = [
+        f"{shell.timeout_seconds:,} seconds (`timeout`: up to {shell.max_timeout_seconds:,})",
+        *([f"{shell.total_memory_mb:,} MB of memory"] if shell.total_memory_mb else []),
+        *([f"{shell.processes:,} processes and threads"] if shell.processes else []),
+    ]
+    lines = [
+        f"Programs: {found}. `command -v NAME` looks for others.",
+        f"Network of commands: {'yes' if has_network else 'no'}.",
+        f"Limits of a command with all that it starts: {', '.join(limits)}. You see "
+        f"{shell.output_limit:,} bytes of its output; the middle of a longer output is left out.",
+        f"`read_file` shows {config.files.read_limit:,} bytes at once.",
+        *([place.writable, NO_HOME] if sandbox.is_up else []),
+    ]
+    return HEADING + first + "\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def effect_of(sandbox: Sandbox) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from actors.entity.args import WorkerArgs
 from actors.entity.context import EntityContext
 from actors.entity.roster import Roster
+from actors.entity.sandbox_report import OF_WORKER, CommandPlace, machine_in_words
 from actors.runtime.ask_again import ask_for
 from actors.runtime.runtime import Runtime
 from actors.worker.files import WorkerFiles
@@ -28,6 +29,7 @@ from agiraph.core.turns import JsonObject
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
+from agiraph.tools.shell import visible_environment
 
 NO_LEADER: Final = (
     "no model leads this run, so messages to the coordinator are not read (possible: a teammate, "
@@ -107,6 +109,18 @@ class WorkerContext(EntityContext):
             )
             self._scope = node.id, scope
         return self._scope[1]
+
+    def machine(self) -> str:
+        """Return the section of the prompt about the machine of the worker's commands."""
+        config, input_dir = self.runtime.config, self.args.spec.input
+        place = CommandPlace(
+            visible_environment(self.environment, config.shell)["PATH"],
+            Path(input_dir).resolve() if input_dir else None,
+            self.runtime.home.path.resolve(),
+            (self.name, self.args.worker.role),
+            OF_WORKER,
+        )
+        return machine_in_words(config, place)
 
     def prepare_node(self, home: NodeHome) -> None:
         """Look up and open now everything for which the node's first call would have to wait."""

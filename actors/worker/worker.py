@@ -131,11 +131,10 @@ class WorkerActor:
         }
         if self._single:
             return render("single", **who)
-        sandbox = self.runtime.config.sandbox
         return system_prompt(
             "worker_short" if self.context.limits.is_small else "worker",
             skills=skills.listing(self.context.skills),
-            guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
+            guidance=guidance_of(toolbox, self.context.machine),
             input_dir=args.spec.input is not None,
             has_leader=args.has_leader,
             **who,

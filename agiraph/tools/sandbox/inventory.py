@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 KNOWN = (
@@ -19,10 +20,11 @@ PACKAGES = ("pytest", "numpy", "pandas", "matplotlib", "requests")
 MOST_BYTES = 2_000
 
 
-def inventory(path: str) -> list[str]:
+@lru_cache(maxsize=8)
+def inventory(path: str) -> tuple[str, ...]:
     """Return the known programs of a PATH, such as `python3 3.11 with pytest`, `node 22.1.0`."""
     found = ((name, shutil.which(name, path=path)) for name in KNOWN)
-    return [_described(name, os.path.realpath(place), place) for name, place in found if place]
+    return tuple(_described(name, os.path.realpath(place), place) for name, place in found if place)
 
 
 def _described(name: str, real: str, place: str) -> str:

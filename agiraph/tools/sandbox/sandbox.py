@@ -21,7 +21,7 @@ from agiraph.tools.sandbox.bubblewrap import TMP, SandboxContents
 from agiraph.tools.sandbox.input_guard import InputGuard, guard_of
 from agiraph.tools.sandbox.mounts import Mount, mounts_of, temporary_of
 from agiraph.tools.sandbox.probe import SandboxProbe, probe
-from agiraph.tools.sandbox.toolchain import toolchain
+from agiraph.tools.sandbox.toolchain import Toolchain, toolchain
 from agiraph.tools.scopes.scope import Scope
 
 OFF = "sandbox.mode is none"
@@ -119,10 +119,7 @@ class Sandbox:
         network = scope.has_network if has_network is None else has_network
         if not network and not self.found.has_no_network:
             raise Refused("this command may not have the network, and the kernel cannot remove it")
-        further = [expanded(folder).resolve() for folder in self.config.readable]
-        further += [scope.input_dir] if scope.input_dir else []
-        further += [folder.resolve() for folder in readable]
-        around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())
+        around = self._around(scope.input_dir, readable)
         tools = toolchain(path, around, scope.input_dir, scope.home)
         guard = self.input_guard(scope)
         guards = guard.mounts() if guard is not None else ()
@@ -148,6 +145,19 @@ class Sandbox:
             tuple(self.found.words_before(inside)),
             tuple(str(one.path) for one in guards if one.kind == "stand_in"),
         )
+
+    def tools(self, path: str, input_dir: Path | None, home: Path) -> Toolchain:
+        """Return the tools of commands with this PATH outside; without a sandbox PATH is kept."""
+        if not self.is_up:
+            return Toolchain((), (), path)
+        return toolchain(path, self._around(input_dir), input_dir, home)
+
+    def _around(self, input_dir: Path | None, readable: Sequence[Path] = ()) -> tuple[Path, ...]:
+        """Return the folders that commands see besides those of the home and the programs."""
+        further = [expanded(folder).resolve() for folder in self.config.readable]
+        further += [input_dir] if input_dir else []
+        further += [folder.resolve() for folder in readable]
+        return tuple(folder for folder in dict.fromkeys(further) if folder.exists())
 
     def input_guard(self, scope: Scope) -> InputGuard | None:
         """Return the protection of the input folder from commands that may write there.

@@ -151,19 +151,9 @@ class _Search:
     def _follow_folder(self, folder: str) -> None:
         """Follow the programs of a folder; of the system's, those that lead out of the system."""
         is_own = folder.startswith("/usr/local/") or not _is_in(folder, self._system)
-        for name in names_in(Path(folder)):
-            program = f"{folder}/{name}"
-            if is_own or self._leads_out(program):
-                self._follow_program(program)
-
-    def _leads_out(self, program: str) -> bool:
-        try:
-            target = os.readlink(program)
-        except OSError:
-            return False
-        if _is_in(os.path.normpath(os.path.join(os.path.dirname(program), target)), self._system):
-            return False
-        return not _is_in(os.path.realpath(program), self._system)
+        programs = _programs_in(folder) if is_own else _links_out_of(folder, self._system)
+        for program in programs:
+            self._follow_program(program)
 
     def _show(self, paths: Iterable[Path]) -> None:
         for path in paths:
@@ -261,6 +251,29 @@ def _is_too_wide(entry: Path) -> bool:
     """Whether a folder on PATH contains more than programs: a home, or a parent of homes."""
     entry = entry.resolve()
     return user_home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
+
+
+def _programs_in(folder: str) -> Iterator[str]:
+    return (f"{folder}/{name}" for name in names_in(Path(folder)))
+
+
+@lru_cache(maxsize=16)
+def _links_out_of(folder: str, system: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the programs of a folder of the system that are links out of the system.
+
+    Forked processes inherit the answer: 1,700 programs take 5 ms.
+    """
+    return tuple(one for one in _programs_in(folder) if _leads_out(one, system))
+
+
+def _leads_out(program: str, system: tuple[str, ...]) -> bool:
+    try:
+        target = os.readlink(program)
+    except OSError:
+        return False
+    if _is_in(os.path.normpath(os.path.join(os.path.dirname(program), target)), system):
+        return False
+    return not _is_in(os.path.realpath(program), system)
 
 
 def _beginnings(folders: Iterable[Path]) -> tuple[str, ...]:

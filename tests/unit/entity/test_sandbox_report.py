@@ -1,13 +1,20 @@
 """Reports about the sandbox of commands: to the model that gives them, and to the person."""
 
 import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.entity.sandbox_report import guidance_of, report_sandbox
+from actors.entity.sandbox_report import (
+    OF_WORKER,
+    CommandPlace,
+    guidance_of,
+    machine_in_words,
+    report_sandbox,
+)
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.http.api import EventView
@@ -19,6 +26,7 @@ from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from cli.console.event_text import line_of
+from tests.fakes.person_home import build_person
 from tests.unit.tools.scopes.home_layout import build
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
@@ -53,25 +61,57 @@ async def told(
     return reported
 
 
-def test_worker_prompt_describes_the_sandbox_of_its_commands(
-    monkeypatch: pytest.MonkeyPatch,
+def machine(tmp_path: Path, path: str = os.defpath, **sandbox: Any) -> str:
+    """Return the section about the machine for the worker `ada` in the role `writer`."""
+    config = load_config().model_copy(update={"sandbox": settings(**sandbox)})
+    place = CommandPlace(path, None, tmp_path / "home", ("ada", "writer"), OF_WORKER)
+    return machine_in_words(config, place)
+
+
+def test_machine_section_describes_sandbox_network_and_input(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    toolbox = Toolbox.for_entity("worker")
     found(monkeypatch, WORKS)
-    assert "run in a sandbox" in guidance_of(toolbox, settings(), "ada")
-    written = guidance_of(toolbox, settings(input="write"), "ada")
-    assert "You may change files of the input, but not `.git`" in written
-    alone = guidance_of(toolbox, settings(no_network_for=("ada",)), "ada")
-    assert "They have no network." in alone
+    assert "run in a sandbox" in machine(tmp_path)
+    assert "Network of commands: yes." in machine(tmp_path)
+    assert "Network of commands: no." in machine(tmp_path, no_network_for=("writer",))
+    assert "files of the input, but not `.git`" in machine(tmp_path, input="write")
     found(monkeypatch, MISSING)
-    assert "only your own files" in guidance_of(toolbox, settings(), "ada")
-    assert "Commands are refused until" in guidance_of(toolbox, settings(required=True), "ada")
+    assert "only your own files" in machine(tmp_path)
+    assert "lasts until your node ends" not in machine(tmp_path)
+    assert "Network of commands: yes." in machine(tmp_path, network=False)
+    assert "Commands are refused until" in machine(tmp_path, required=True)
 
 
-def test_worker_without_a_shell_gets_no_sandbox_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    found(monkeypatch, MISSING)
-    toolbox = Toolbox.for_entity("worker", ("read_file",))
-    assert guidance_of(toolbox, settings(), "ada") == toolbox.guidance()
+def test_machine_section_names_the_limits_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found(monkeypatch, WORKS)
+    shell, files = load_config().shell, load_config().files
+    text = machine(tmp_path)
+    for number in (
+        *(shell.timeout_seconds, shell.max_timeout_seconds, shell.output_limit, shell.processes),
+        *(shell.total_memory_mb, files.read_limit),
+    ):
+        assert f"{number:,}" in text
+
+
+def test_machine_section_names_programs_with_versions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    person = build_person(tmp_path.resolve() / "person", tmp_path / "project")
+    person.file(".pyenv/versions/3.11.7/lib/python3.11/site-packages/pytest/__init__.py")
+    monkeypatch.setenv("HOME", str(person.root))
+    found(monkeypatch, WORKS)
+    text = machine(tmp_path, person.path.removesuffix(f":{os.defpath}"))
+    assert "- Programs: python3 3.11 with pytest, node 22.1.0, npm, rg, jq, ruby." in text
+    assert machine(tmp_path, str(tmp_path)).count("Programs: none of the usual ones.") == 1
+
+
+def test_worker_without_a_shell_gets_no_machine_section() -> None:
+    with_shell, without = Toolbox.for_entity("worker"), Toolbox.for_entity("worker", ("read_file",))
+    assert guidance_of(with_shell, lambda: "### This machine").endswith("\n\n### This machine")
+    assert guidance_of(without, lambda: "### This machine") == without.guidance()
 
 
 async def test_missing_sandbox_is_reported_once_a_run(

@@ -71,4 +71,4 @@ class PlaceholderFinder(MetaPathFinder, Loader):
         return Placeholder(spec.name, self._attribute)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leave it empty."""
+        """Execute nothing: a placeholder module has no code."""

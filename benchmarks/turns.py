@@ -236,7 +236,7 @@ def _take_team_turns(responder: TeamBrain, home: RunningHome) -> None:
     """Have a team take its turns; nobody asks how it stands before the last one."""
     responder.begin()
     team = RoleTeamRequest(max_turns=TEAM_TURNS)
-    asked = CreateAgentRequest(goal="Pass it on", model="anthropic/fake", team=team)
+    asked = CreateAgentRequest(goal="Pass it on", model="anthropic/fake", roles=team)
     agent = str(home.client.create_agent(asked).id)
     if not responder.is_done.wait(60):
         raise RuntimeError(f"the team has taken {len(responder.at)} of {TEAM_TURNS} turns in 60 s")

@@ -21,8 +21,8 @@ class CommandEntry(NamedTuple):
 _TABLE = {
     (START, "run.command"): {"run": "Give a team a goal and watch it work."},
     (START, "plan"): {"plan": "Write, check, show or draw a plan; export a run's."},
-    (START, "team.command"): {"team": "Give a task to a team of roles, or look at that team."},
-    (START, "team.shell"): {"agentic-shell": "Type tasks for a team of roles at a prompt."},
+    (START, "roles.command"): {"roles": "Give a task to the Agentic Team, or show its roles."},
+    (START, "roles.shell"): {"agentic-shell": "Type tasks for a team of roles at a prompt."},
     (START, "commands.supervisor"): {
         "up": "Start the supervisor in the background.",
         "down": "Stop the supervisor and everything on it.",
@@ -137,7 +137,7 @@ COMMANDS: dict[str, CommandEntry] = {
     for name, help in commands.items()
 }
 
-ALIASES = {"context": "knowledge", "sessions": "logins"}
+ALIASES = {"context": "knowledge", "sessions": "logins", "team": "roles"}
 """Former names of commands, not listed in the help; removed in the next release."""
 
 AT_HOME = frozenset(
@@ -156,7 +156,7 @@ OVER_API = frozenset(
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
         *("usage", "models", "outside", "mcp", "tokens", "login", "logins", "logout", "audit"),
-        *("host", "move", "plan", "team", "agentic-shell", "knowledge"),
+        *("host", "move", "plan", "roles", "agentic-shell", "knowledge"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

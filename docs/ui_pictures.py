@@ -28,7 +28,7 @@ SHOTS: Shots = (
     ("worker", "agents/{agent}/workers/ada", ""),
     ("usage", "usage", ""),
 )
-OF_ROLES: Shots = (("team", "team/{agent}?turn=3", ""),)
+OF_ROLES: Shots = (("roles", "roles/{agent}?turn=3", ""),)
 
 
 def photograph_ui() -> None:

@@ -26,7 +26,7 @@ import pytest
 
 from actors.entity.args import CoordinatorArgs
 from agiraph.board.store import read_board
-from agiraph.core.team import RoleTeamTerms, team_of
+from agiraph.core.roles import RoleTeamTerms, roles_of
 from agiraph.core.turns import ModelRequest
 from agiraph.storage.home import Home
 from agiraph.testing import RandomModel
@@ -117,8 +117,8 @@ def scenario_of(seed: int) -> tuple[str, Scenario]:
     elif kind == "static":
         args = _on(args, plan=PLAN, planning="static")
     elif kind == "team":
-        roles = team_of({"max_turns": 6, "roles": {"project_manager": {}, "qa_engineer": {}}})
-        args = _on(args, team=RoleTeamTerms.model_validate(dict(roles)))
+        roles = roles_of({"max_turns": 6, "roles": {"project_manager": {}, "qa_engineer": {}}})
+        args = _on(args, roles=RoleTeamTerms.model_validate(dict(roles)))
     limits = {
         "max_concurrent": draw.choice((1, 2, 4)),
         "max_iterations": draw.choice((5, 20, 60)),

@@ -18,13 +18,15 @@ LAST = int(zmq.NOBLOCK)
 
 
 class Outlet:
-    """Sends by `send(routing id, MORE)` and `send(blob, LAST)`, of a socket or a wrapper.
+    """Sends each frame as two parts, `send(routing id, MORE)` and `send(blob, LAST)`.
 
-    If the first part is refused (EAGAIN: full, EHOSTUNREACH: gone) nothing was sent; the second is
-    never refused.
+    `send` is the method of a ROUTER socket or of a wrapper. If it refuses the first part (EAGAIN:
+    the peer's queue is full, EHOSTUNREACH: the peer is gone), nothing was sent; it never refuses
+    the second part.
 
-    `on_gone` is called for a peer that is no longer connected, `on_cut_off` with the number of
-    dropped frames for a peer that does not read. `counts` gets `dropped` and `cut_off`.
+    `on_gone` is called for a peer that is no longer connected. `on_cut_off` is called for a peer
+    that is disconnected because it does not read, with the number of its unsent frames. `counts`
+    has the numbers of frames that were `dropped` and of peers that were `cut_off`.
     """
 
     def __init__(

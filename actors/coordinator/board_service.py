@@ -357,8 +357,8 @@ class BoardService:
         run = self.board.run
         if run is None or not self._runtime.config.knowledge.learn:
             return
-        team = self._context.spec.team
-        learned = finished_run(self.board, self.store.since(0), self._agent, team)
+        roles = self._context.spec.roles
+        learned = finished_run(self.board, self.store.since(0), self._agent, roles)
         try:
             body = LearnFromRun(run=learned)
             await self._runtime.send(HUMAN, body, id=self._id("lesson", lesson_key(run)))

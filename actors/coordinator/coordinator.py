@@ -22,8 +22,8 @@ from actors.coordinator.public_events import events_of
 from actors.coordinator.runs.cycles import Cycles
 from actors.coordinator.runs.plan_lead import PlanLead
 from actors.coordinator.runs.planner import RunPlanner
+from actors.coordinator.runs.role_lead import RoleTeamLead
 from actors.coordinator.runs.start import fill_board, has_unopened_stage, start_run, task_of
-from actors.coordinator.runs.team_lead import RoleTeamLead
 from actors.coordinator.runs.transition import NextRunRequested, RunTransition
 from actors.coordinator.runs.triggers import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
@@ -121,7 +121,7 @@ class CoordinatorActor:
         self._tools = CoordinatorTools(
             context, self.entity.messenger, board, self._notifications, self._cycles
         )
-        self._team = RoleTeamLead(context, board)
+        self._roles = RoleTeamLead(context, board)
         self._plan = PlanLead(context, board)
         self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)
@@ -310,7 +310,7 @@ class CoordinatorActor:
 
     def _is_led(self) -> bool:
         """Whether a model leads the run, and so can act when the run stands still."""
-        is_led = self.context.limits.has_tools and not self._team.is_team
+        is_led = self.context.limits.has_tools and not self._roles.is_of_roles
         return is_led and not self._plan.leads
 
     # --- events of the board ---------------------------------------------------------------------
@@ -325,7 +325,7 @@ class CoordinatorActor:
         events = events_of(
             board, event, place, agent=context.agent, run=context.run, entity=context.name
         )
-        return [*self._trigger_handler.marked(events), *self._team.events_of(event)]
+        return [*self._trigger_handler.marked(events), *self._roles.events_of(event)]
 
     def _replay_events(self) -> None:
         """Report the last events once more: a crash may have lost their first report."""
@@ -357,15 +357,15 @@ class CoordinatorActor:
         if self._plan.leads:
             return []
         taken = self._notifications.take()
-        return [] if self._team.is_team or self._plan.has_ended else taken
+        return [] if self._roles.is_of_roles or self._plan.has_ended else taken
 
     def take_effects(self) -> CallEffects:
         return self._tools.take_effects()
 
     async def on_rest(self) -> None:
         """Pass on the model's text; then wait for news, remind it once, or give up the run."""
-        if self._team.leads:
-            await self._team.step()
+        if self._roles.leads:
+            await self._roles.step()
             return
         transcript, cycles = self.context.transcript, self._cycles
         said = transcript.turns[-1]
@@ -438,8 +438,8 @@ class CoordinatorActor:
 
         While the roles of a team or the nodes of a plan work, only they continue.
         """
-        if self._team.leads:
-            await self._team.step()
+        if self._roles.leads:
+            await self._roles.step()
             return False
         if self._plan.leads:
             await self._plan.step()
@@ -462,7 +462,7 @@ class CoordinatorActor:
     def _may_think(self) -> bool:
         """Whether the model may be called: the run is running and awake, or has a new message."""
         transcript = self.context.transcript
-        if self._team.leads or self._plan.leads or self._cycles.may_not_think:
+        if self._roles.leads or self._plan.leads or self._cycles.may_not_think:
             return False
         if self._leaves_it_to_workers():
             return False

@@ -1,6 +1,6 @@
-"""Node orders of the human: retry a node, cancel it, give it to another worker.
+"""Commands of the human on nodes: retry a node, cancel it, give it to another worker.
 
-The board decides; the model is notified. An order that is delivered again after a crash changes
+The board decides; the model is notified. A command that is delivered again after a crash changes
 nothing more, and is answered again.
 """
 

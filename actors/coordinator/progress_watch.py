@@ -186,7 +186,10 @@ class ProgressWatch:
 
 
 class SeenWorkers:
-    """The states of workers from supervisor, router and files, and since when they last."""
+    """Derives the states of workers from their processes, their files and their unread messages.
+
+    It remembers how long each number of unread messages and each lack of a machine has lasted.
+    """
 
     def __init__(self) -> None:
         self._unread: dict[WorkerId, tuple[int, float]] = {}

@@ -8,7 +8,7 @@ from typing import Final
 
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.commands import OF_TEAM
+from agiraph.board.commands import OF_ROLES
 from agiraph.board.failure_class import failure_class
 from agiraph.board.progress import lines_of
 from agiraph.core.ids import AgentId, NodeId, RunId
@@ -75,7 +75,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             # The first line of the task names the turn of an Agentic Team.
             task = (
                 node.task.split("\n")[0]
-                if node.cause.startswith(OF_TEAM)
+                if node.cause.startswith(OF_ROLES)
                 else cut(node.task, TASK_CHARACTERS)
             )
             created: JsonObject = {"name": node.name, "role": node.role, "task": task}

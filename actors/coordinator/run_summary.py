@@ -8,7 +8,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Agent, WorkNode
-from agiraph.core.team import RoleTeamTerms
+from agiraph.core.roles import RoleTeamTerms
 from agiraph.knowledge.learned import (
     FinishedAttempt,
     FinishedNode,
@@ -33,7 +33,7 @@ def lesson_key(run: RunFacts) -> str:
 
 
 def finished_run(
-    board: Board, events: Iterable[e.BoardEvent], agent: Agent, team: RoleTeamTerms | None
+    board: Board, events: Iterable[e.BoardEvent], agent: Agent, roles: RoleTeamTerms | None
 ) -> FinishedRun:
     """Return the summary of an ended run, or of its cycle if only the cycle has ended.
 
@@ -43,7 +43,7 @@ def finished_run(
     assert run is not None
     begun = _begun(happened)
     nodes = [node for node in board.nodes.values() if board.times[node.id].created >= begun]
-    turns = current_turn(board, team, run.goal).state.turns if team is not None else ()
+    turns = current_turn(board, roles, run.goal).state.turns if roles is not None else ()
     failures = _failures(happened, begun)
     told = sorted(nodes, key=lambda node: not failures[node.id])[:MOST_NODES]
     return FinishedRun(
@@ -55,7 +55,7 @@ def finished_run(
         reason=(run.reason or "")[:LONGEST_TEXT],
         started=begun,
         ended=happened[-1].ts if run.is_asleep else run.ended_at or happened[-1].ts,
-        is_team=team is not None,
+        is_of_roles=roles is not None,
         model=run.model,
         project_id=project_of(agent.input, agent.id),
         nodes=tuple(_finished(board, node, failures[node.id]) for node in told),

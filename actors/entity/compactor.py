@@ -200,7 +200,9 @@ class Compactor:
 
 
 def as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
-    """Return the usage with a window whose share is well below the size that was refused.
+    """Return the usage with a smaller window, learned from a request that the service refused.
+
+    `share` of the new window is below the refused size by the factor BELOW_REFUSED.
 
     System prompt and tools cannot shrink, so at most half of the rest is removed at once, and the
     minimum that a conversation needs is kept.

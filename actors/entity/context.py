@@ -253,7 +253,10 @@ class EntityContext:
             self.show("idle", "")
 
     def _hold(self, asks: str) -> None:
-        """Store whether this entity waits for a person; `asks` is a question to the human."""
+        """Store whether this entity is paused, or waits for the answer to its question `asks`.
+
+        '' means that it has no open question.
+        """
         self.asks = asks
         if self.transcript.is_paused:
             held = EntityState(state="paused")

@@ -68,7 +68,10 @@ class Messenger:
         await self._send_text(message, HUMAN_NAME, HUMAN, content, NOTHING)
 
     async def pass_on(self, answer: str) -> None:
-        """Send the model's last answer to the human, once, whatever was recorded after it."""
+        """Send `answer`, the last text of the model, to the human.
+
+        The message id is that of the recorded text, so a repeated call sends no second message.
+        """
         transcript = self._context.transcript
         message = bytes.fromhex(transcript.said_message)
         await self._send_text(message, HUMAN_NAME, HUMAN, answer, transcript.mail.spoke_to)

@@ -225,7 +225,7 @@ class HostProcesses:
     async def stop(self, grace_seconds: float) -> None:
         """End all processes in order, within three times the grace; then the launchers.
 
-        For the home these exits come from outside: it starts the entities elsewhere.
+        The home treats these exits as the loss of a machine: it restarts the entities on another.
         """
         ended = [self._end(one, grace_seconds) for one in self.running.values()]
         await asyncio.gather(*ended)

@@ -236,9 +236,10 @@ class HttpServer:
 
 
 def _timed(app: App) -> App:
-    """Return `app` with a wrapper that reports the beginning and end of each request.
+    """Return `app` with a wrapper that tells its connection when a request begins and ends.
 
-    A request that the server's end cuts off is not answered: it is neither refused nor done.
+    If the server stops during a request, the connection is reset without a response: the client
+    must not take the request as refused or as done.
     """
 
     async def serve(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:

@@ -171,7 +171,10 @@ class ChildMonitor:
         await self.start()
 
     async def hand_over(self) -> ChildProcess | None:
-        """Restart the process after its step and return the new one; None if it has ended."""
+        """Ask the process to exit after its current step; return the process that replaces it.
+
+        Returns None if the child is not running, or does not run again.
+        """
         if not await self.wait_ready() or (process := self.process) is None:
             return None
         while not process.handle.ended.done():

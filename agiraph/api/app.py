@@ -48,8 +48,8 @@ from agiraph.api.routes.home import (
     inputs,
     knowledge,
     metrics,
+    roles,
     settings,
-    team,
 )
 from agiraph.api.ui_bundle import UiBundle
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
@@ -65,7 +65,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     runs.router,
     overview.router,
     agent_check.router,
-    team.router,
+    roles.router,
     hosts.router,
     lifecycle.router,
     messages.router,

@@ -26,7 +26,7 @@ from agiraph.core.specs import (
 OF_PLAN: Final = "plan:"
 """Prefix of the causes of a plan's own nodes and workers."""
 
-OF_TEAM: Final = "team:"
+OF_ROLES: Final = "roles:"
 """Prefix of the causes of an Agentic Team's nodes and workers."""
 
 
@@ -343,7 +343,7 @@ def author_of(cause: str) -> Author:
     A person writes plans and the roles of an Agentic Team (a plan that a model makes names no
     external agent). Everything else is the call of a model's tool.
     """
-    return "person" if cause.startswith((OF_PLAN, OF_TEAM)) else "model"
+    return "person" if cause.startswith((OF_PLAN, OF_ROLES)) else "model"
 
 
 def agents_hired(command: Command) -> tuple[AskedAgent, ...]:

@@ -22,8 +22,8 @@ from agiraph.core.models import (
     WorkNode,
 )
 from agiraph.core.record import Record, union_adapter
+from agiraph.core.roles import RoleTeamSpec
 from agiraph.core.specs import Mode
-from agiraph.core.team import RoleTeamSpec
 
 PUBLIC_KEY = re.compile(r"board:([^:]+):(\d{1,15}):\d+")
 MOST_DETAILS = 4000
@@ -34,8 +34,8 @@ class RunSetup(Record):
     """The run that a board is for, and its limits.
 
     `epoch` is random, so the board's ids are unpredictable. `max_stages` and `may_reconvene` come
-    from the plan; in a run that `is_fixed` no node is added to the plan's. `team`: these roles do
-    the work of the run.
+    from the plan; in a run that `is_fixed` no node is added to the plan's. `roles`: this
+    team of roles does the work of the run.
     """
 
     run_id: RunId
@@ -51,7 +51,7 @@ class RunSetup(Record):
     is_fixed: bool = False
     contract: StageContract = StageContract()
     epoch: str = ""
-    team: RoleTeamSpec | None = None
+    roles: RoleTeamSpec | None = None
 
 
 class BoardEventBase(Record):

@@ -112,7 +112,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               "waits with {name}[ for {on}]", "quiet", "log", who="worker"),
     EventType("node.unblocked", "a node that waited continues", _COORDINATOR, _NODE,
               "continues with {name}", "quiet", "log", who="worker"),
-    EventType("team.turn", "a role of an Agentic Team has taken its turn", _COORDINATOR,
+    EventType("role.turn", "a role of an Agentic Team has taken its turn", _COORDINATOR,
               ("turn", "action", "from_role", "to_role", "from_agent", "to_agent", "message",
                "communication_type", "success"),
               "to {to_role}", "voice", detail=("message",), who="from_role"),

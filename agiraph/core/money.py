@@ -189,7 +189,10 @@ def named_in(identity: str) -> BudgetState | None:
 
 
 def is_outdated(identity: str, budget: BudgetState) -> bool:
-    """Whether the identity describes an earlier state of this budget."""
+    """Whether a shortage of this budget with the given `Shortage.identity` no longer exists.
+
+    The identity changes with each raise or new setting of the budget, and with its day.
+    """
     scope, key, day, unit, *_ = identity.split(":")
     if (scope, key, bool(day)) != (budget.scope, budget.key, budget.period == "day"):
         return False

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, 
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
 from agiraph.core.results import check_schema
-from agiraph.core.team import RoleTeamTerms
+from agiraph.core.roles import RoleTeamTerms
 from agiraph.core.turns import json_in
 from agiraph.core.worker_models import limit_of, read_worker_models
 
@@ -206,7 +206,7 @@ class ResolvedRunSpec(RunSpec):
     model: str
     worker_model: str
     worker_models: str = ""
-    team: RoleTeamTerms | None = None
+    roles: RoleTeamTerms | None = None
     trigger: str = ""
 
     @property

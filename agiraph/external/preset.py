@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from agiraph.core.errors import InvalidInput, listed, unknown
+from agiraph.core.roles import SECTION as ROLES_SECTION
 from agiraph.core.specs import Author
-from agiraph.core.team import SECTION as TEAM_SECTION
 from agiraph.core.turns import JsonObject
 from agiraph.models.registry import read_row, read_table
 from agiraph.settings.config import ConfigSection, configs_folder
@@ -173,7 +173,7 @@ def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
     files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
     for file in files:
         for name, values in read_table(file).items():
-            if name == TEAM_SECTION:
+            if name == ROLES_SECTION:
                 continue
             if not isinstance(values, dict) or not name or name.split() != [name]:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")

@@ -20,7 +20,7 @@ FATAL_SIGNALS = frozenset(
 class JsonLinesReader:
     """A reader of one JSON object per line, arriving in pieces.
 
-    Other lines are skipped; `noise` is the end of them, which may explain missing output.
+    Other lines are skipped; `noise` is the last part of the skipped text, for error messages.
     """
 
     def __init__(self) -> None:

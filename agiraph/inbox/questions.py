@@ -139,7 +139,7 @@ class QuestionStore:
         return min(times, default=None)
 
     def withdraw(self, agent: str) -> None:
-        """Withdraw the open questions of an archived agent, which has no askers."""
+        """Withdraw the open questions of an archived agent; no entity waits for their answers."""
         for question in self.open(agent):
             self._write({"type": "withdrawn", "id": question.id})
 
@@ -166,11 +166,11 @@ class QuestionStore:
         return [case for case in self.live() if case.undelivered]
 
     def live(self) -> list[QuestionRecord]:
-        """Return the questions that may still have an effect, oldest first."""
+        """Return the questions that are open, in force or not fully delivered, oldest first."""
         return list(self._live.values())
 
     def find_live(self, id: str) -> QuestionRecord | None:
-        """Return a question that may still have an effect, else None."""
+        """Return a question that is open, in force or not fully delivered; None otherwise."""
         return self._live.get(QuestionId(id))
 
     def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:

@@ -125,7 +125,7 @@ class FinishedRun(Record):
     reason: str = ""
     started: float
     ended: float
-    is_team: bool = False
+    is_of_roles: bool = False
     model: str = ""
     project_id: str | None = None
     nodes: tuple[FinishedNode, ...] = ()
@@ -234,7 +234,7 @@ class _Book:
         """Add the run as a task, part of its project."""
         run = self.run
         text = "\n\n".join(filter(None, (run.goal, _titled("Result", run.result or run.reason))))
-        way = "team" if run.is_team else "graph"
+        way = "roles" if run.is_of_roles else "graph"
         self.put(
             "task", (run.agent, run.run), run.goal, text, 0.6, tags=(run.outcome, way),
             outcome=run.outcome, duration_seconds=round(max(0.0, run.ended - run.started), 1),
@@ -248,7 +248,7 @@ class _Book:
     def add_node(self, node: FinishedNode) -> None:
         """Add a node of the board as a task, and its failures."""
         id = node_id("task", self.run.agent, self.run.run, node.id)
-        if not self.run.is_team and len(self.run.nodes) > 1:
+        if not self.run.is_of_roles and len(self.run.nodes) > 1:
             text = "\n\n".join(filter(None, (node.task, _titled("Result", node.summary))))
             self.put(
                 "task", (self.run.agent, self.run.run, node.id), node.task or node.name, text, 0.4,

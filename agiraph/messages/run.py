@@ -1,8 +1,8 @@
 """Run: another goal for an agent whose run has ended."""
 
 from agiraph.core.ids import RunId
+from agiraph.core.roles import RoleTeamTerms
 from agiraph.core.specs import RunSpec
-from agiraph.core.team import RoleTeamTerms
 from agiraph.messages.body import MessageBody
 
 
@@ -17,7 +17,7 @@ class BeginRun(RunSpec, MessageBody):
 
     TYPE = "run.begin"
     DURABLE = True
-    team: RoleTeamTerms | None = None
+    roles: RoleTeamTerms | None = None
     trigger: str = ""
     run: RunId | None = None
     cause: str = ""

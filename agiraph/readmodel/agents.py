@@ -154,6 +154,6 @@ def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
     of_run = {
         "status": status,
         "failure_class": failed,
-        "has_team": agent.team is not None,
+        "has_roles": agent.roles is not None,
     }
     return AgentView.model_validate(dict(agent) | of_run | shown)

@@ -218,7 +218,7 @@ class ChildRegister:
         return number
 
     def rest(self, event: DesiredStateSet) -> None:
-        """Record the final state of a child that is in the table."""
+        """Record that a child should no longer run, if the table contains it."""
         if event.address in self.table.rows:
             self.note(event)
 

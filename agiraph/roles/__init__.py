@@ -1,5 +1,5 @@
 """The Agentic Team: named roles that pass one message at a time; only their lead may finish.
 
-Pure. Its roles are `agiraph.core.team`; `decisions` parses the decision of a role, `engine`
+Pure. Its roles are `agiraph.core.roles`; `decisions` parses the decision of a role, `engine`
 determines the next turn and the result of each turn.
 """

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from agiraph.core.record import Record
-from agiraph.core.team import USER, RoleTeamSpec
+from agiraph.core.roles import USER, RoleTeamSpec
 from agiraph.roles.decisions import Action, RoleDecision
 
 ESCALATED: Final = (
@@ -75,7 +75,7 @@ class RoleTeamEnd:
 class RoleTeamState:
     """A team at work on one task."""
 
-    team: RoleTeamSpec
+    spec: RoleTeamSpec
     task: str
     turns: tuple[RoleTurn, ...] = ()
     end: RoleTeamEnd | None = None
@@ -83,7 +83,7 @@ class RoleTeamState:
     @property
     def role(self) -> str:
         """The role whose turn is next."""
-        return self.turns[-1].to_role if self.turns else self.team.lead_role
+        return self.turns[-1].to_role if self.turns else self.spec.lead_role
 
     @property
     def incoming(self) -> RoleTurn | None:
@@ -100,7 +100,7 @@ class RoleTeamState:
 
         Turns among the first `seen` are left out.
         """
-        first = max(seen, len(self.turns) - self.team.transcript_turns)
+        first = max(seen, len(self.turns) - self.spec.transcript_turns)
         return self.turns[first:-1]
 
 
@@ -116,14 +116,14 @@ def advance(state: RoleTeamState, outcome: Outcome) -> RoleTeamState:
         return replace(after, end=RoleTeamEnd("finalized", output))
     if _has_lead_failed(after):
         return _unfinished(after, "lead_failed", f"its lead failed {LEAD_FAILURES} times in a row")
-    if len(after.turns) >= state.team.max_turns:
-        return _unfinished(after, "max_turns", f"its {state.team.max_turns} turns are used up")
+    if len(after.turns) >= state.spec.max_turns:
+        return _unfinished(after, "max_turns", f"its {state.spec.max_turns} turns are used up")
     return after
 
 
 def _turn(state: RoleTeamState, outcome: Outcome) -> RoleTurn:
     """Return the turn of an outcome, with its route normalized."""
-    team, role, result = state.team, state.role, outcome.result
+    team, role, result = state.spec, state.role, outcome.result
     lead = team.lead_role
     made = RoleTurn(
         turn=state.number,
@@ -158,16 +158,16 @@ def _escalated(state: RoleTeamState, turn: RoleTurn) -> RoleTurn:
         if (one.from_role, one.message.removesuffix(ESCALATED)) == (turn.from_role, turn.message)
         and (one.to_role == turn.to_role or one.message.endswith(ESCALATED))
     ]
-    if len(same) < state.team.repetitions:
+    if len(same) < state.spec.repetitions:
         return turn
-    lead = state.team.lead_role
-    to_lead = {"to_role": lead, "to_agent": state.team.agent_of(lead)}
+    lead = state.spec.lead_role
+    to_lead = {"to_role": lead, "to_agent": state.spec.agent_of(lead)}
     return turn.model_copy(update={**to_lead, "message": turn.message + ESCALATED})
 
 
 def _has_lead_failed(state: RoleTeamState) -> bool:
     last = state.turns[-LEAD_FAILURES:]
-    failed = [one for one in last if one.from_role == state.team.lead_role and not one.success]
+    failed = [one for one in last if one.from_role == state.spec.lead_role and not one.success]
     return len(failed) == LEAD_FAILURES
 
 

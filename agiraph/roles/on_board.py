@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from agiraph.board.board import Board
-from agiraph.board.commands import OF_TEAM
+from agiraph.board.commands import OF_ROLES
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import WorkNode
+from agiraph.core.roles import Role, RoleTeamSpec, command_of, kind_of
 from agiraph.core.specs import WorkerSpec
-from agiraph.core.team import Role, RoleTeamSpec, command_of, kind_of
 from agiraph.core.turns import JsonObject
 from agiraph.roles.decisions import decision_of
 from agiraph.roles.engine import Failure, Outcome, RoleTeamState, advance
@@ -32,12 +32,12 @@ class Attempt:
     @property
     def cause(self) -> str:
         """The cause of its node."""
-        return f"{OF_TEAM}{self.node}"
+        return f"{OF_ROLES}{self.node}"
 
     @property
     def role(self) -> Role:
         """The role whose turn it is."""
-        return self.state.team.roles[self.state.role]
+        return self.state.spec.roles[self.state.role]
 
     @property
     def agent(self) -> str:
@@ -73,7 +73,7 @@ class TurnFold:
                 if node is None or not node.has_ended or _is_cut_off(board, node):
                     return attempt
                 nodes.append(node)
-                outcome = _outcome(node, attempt.agent or state.team.agent_of(state.role))
+                outcome = _outcome(node, attempt.agent or state.spec.agent_of(state.role))
                 if not isinstance(outcome.result, Failure):
                     break
             assert outcome is not None
@@ -128,9 +128,9 @@ def turns_seen(board: Board, worker: str) -> int:
 
 def turn_number(cause: str) -> int | None:
     """Return the turn of which a node with this cause is an attempt, None if it is no attempt."""
-    if not cause.startswith(OF_TEAM):
+    if not cause.startswith(OF_ROLES):
         return None
-    number = cause.removeprefix(OF_TEAM).split("-")[1:2]
+    number = cause.removeprefix(OF_ROLES).split("-")[1:2]
     return int(number[0]) if number and number[0].isdigit() else None
 
 
@@ -146,7 +146,7 @@ def turn_times(board: Board) -> tuple[float, ...]:
 
 def _attempts(state: RoleTeamState) -> Iterator[Attempt]:
     yield Attempt(state)
-    if state.team.roles[state.role].fallback:
+    if state.spec.roles[state.role].fallback:
         yield Attempt(state, is_fallback=True)
 
 

@@ -117,7 +117,10 @@ def read_journal(path: Path) -> list[JsonObject]:
 
 
 class JournalPage(NamedTuple):
-    """Records of a journal and the place of the next one; `are_all`: from the first one on."""
+    """Records of a journal, and the position after them.
+
+    `are_all`: the records begin with the first one of the journal.
+    """
 
     records: list[JsonObject]
     at: JournalPosition

@@ -89,7 +89,10 @@ def closing(fd: int) -> Iterator[int]:
 
 
 def walk(folder: Path, make: bool) -> int:
-    """Return a descriptor of a folder, only for use as `dir_fd`."""
+    """Open a folder without following links and return its descriptor, for use as `dir_fd`.
+
+    With `make`, missing folders are created. Raises UnsafeFile, OSError.
+    """
     place = folder.absolute()
     root, *parts = place.parts
     if ".." in parts:

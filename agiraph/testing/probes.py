@@ -64,7 +64,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCall:
-    """One call: its request, and the answer or the error. `pieces` of text streamed in."""
+    """One call: its request, and its answer or its error.
+
+    `pieces` is the number of streamed pieces of text, `so_far` the usage reported before the end.
+    """
 
     request: ModelRequest
     answer: ModelResponse | None = None

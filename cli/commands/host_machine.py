@@ -111,7 +111,10 @@ def leave(force: bool, folder: Path | None) -> int:
 
 @contextmanager
 def _stopped(folder: HostFolder) -> Iterator[None]:
-    """Hold the lock of a folder in the block; stop the host process that holds it."""
+    """Stop the host process that uses a folder, and lock the folder during the block.
+
+    Raises HomeLocked if the process does not exit within STOP_SECONDS.
+    """
     from agiraph.storage.home_folders import HomeLock, HomeLocked
 
     lock = HomeLock(folder.path, folder.lock, "the host's folder", "agiraph-host")

@@ -85,8 +85,8 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 
     target.screen.note(f"agent {agent.id}")
     target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
-    if team := options.terms.get("team"):
-        _introduce_roles(target, team, agent.worker_model)
+    if roles := options.terms.get("roles"):
+        _introduce_roles(target, roles, agent.worker_model)
     if agent.model == SMALL_MODEL:
         from agiraph.models.local_weights import HONESTLY
 
@@ -100,7 +100,7 @@ def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> No
     from cli.output.formats import how_it_works, shown_agent
 
     wanted = {"section": asked.get("section"), "offline": asked.get("offline", False)}
-    found = target.client.check_team(CheckRolesRequest(**wanted, model=model))
+    found = target.client.check_roles(CheckRolesRequest(**wanted, model=model))
     for role in found.roles:
         facts, lead = role.model_dump(), ", the lead" if role.is_lead else ""
         target.screen.note(f"{role.name}{lead}: {shown_agent(facts)}, {how_it_works(facts)}")

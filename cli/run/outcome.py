@@ -56,7 +56,7 @@ class RunOutcome:
     incomplete: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    team: dict[str, Any] | None = None
+    roles: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -73,7 +73,7 @@ class RunOutcome:
             "missing": list(self.missing),
             "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
             "seconds": round(self.seconds, 3),
-            **({"team": self.team} if self.team is not None else {}),
+            **({"roles": self.roles} if self.roles is not None else {}),
         }
 
 
@@ -97,8 +97,8 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         target.dismiss(agent.id)
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
-    if "team" in options.terms:
-        outcome = replace(outcome, team=_turns_of(target.client, agent.id))
+    if "roles" in options.terms:
+        outcome = replace(outcome, roles=_turns_of(target.client, agent.id))
     if not is_ended and not is_suspended:
         late = too_late(options.timeout_seconds or 0)
         outcome = replace(outcome, reason=late, failure_class="timeout")
@@ -147,7 +147,7 @@ def _say_suspended(outcome: RunOutcome, watch: RunWatcher) -> int:
 def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
     """Return the turns of a team's roles, None if they are not available now."""
     with contextlib.suppress(ApiError, NotReachable):
-        return client.team_turns(agent).model_dump(mode="json")
+        return client.role_turns(agent).model_dump(mode="json")
     return None
 
 

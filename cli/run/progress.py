@@ -5,7 +5,7 @@ from typing import Final
 
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import AgentEnding
-from agiraph.core.team import USER
+from agiraph.core.roles import USER
 from agiraph.core.turns import Usage
 from agiraph.http.api import EventView
 from agiraph.logs.event_text import autorun_marks
@@ -41,11 +41,11 @@ ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped"
 class RunProgress:
     """The fold of the events seen so far; with `shows_all` each of them has a line.
 
-    `has_team`: it is the work of a team of roles, whose turns have lines, not their nodes.
+    `has_roles`: it is the work of a team of roles, whose turns have lines, not their nodes.
     """
 
     shows_all: bool = False
-    has_team: bool = False
+    has_roles: bool = False
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
     is_out_of_budget: bool = False
@@ -78,12 +78,12 @@ class RunProgress:
                 return text_of(event.data, "tool") in SHOWN_OTHERWISE
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
-            case "node.created" | "node.completed" if self.has_team:
-                from agiraph.board.commands import OF_TEAM
+            case "node.created" | "node.completed" if self.has_roles:
+                from agiraph.board.commands import OF_ROLES
                 from agiraph.roles.on_board import turn_number  # few runs are a team's
 
                 name = text_of(event.data, "name")
-                return turn_number(f"{OF_TEAM}{name}") is not None
+                return turn_number(f"{OF_ROLES}{name}") is not None
             case kind:
                 return kind in TOLD_OTHERWISE
 
@@ -106,7 +106,7 @@ class RunProgress:
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
         self.autorun |= autorun_marks(event.type, event.data)
-        if event.type == "team.turn":
+        if event.type == "role.turn":
             turn = RoleTurn.model_validate(event.data)
             self.turns[turn.turn] = turn
         if event.type in ENDINGS:

@@ -279,7 +279,7 @@ def _check_start(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    is_of_roles = "team" in options.terms  # they may name models
+    is_of_roles = "roles" in options.terms  # they may name models
     if not (options.model or is_of_roles) and options.agent is None and options.is_new:
         default_model(options.home)
 

@@ -42,7 +42,7 @@ class RunWatcher:
         self.target = target
         self.agent = agent
         self._run = agent.run
-        self.progress = RunProgress(is_verbose(), agent.has_team)
+        self.progress = RunProgress(is_verbose(), agent.has_roles)
         self._screen = target.screen
         self._can_prompt = can_prompt
         self._answer_command = _answer_command(target.home)

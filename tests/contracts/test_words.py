@@ -1,11 +1,15 @@
 """Each word of the table has one meaning: class names use it only in the rooms of that meaning."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from fastapi.routing import APIRoute
 
+from agiraph.api.app import ROUTERS
+from cli.command_table import ALIASES, COMMANDS
 from tests.contracts.test_unique_names import ROOT, modules_of
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
@@ -51,12 +55,12 @@ TERMS = {
                 "cli/console/",
             ),
         ),
-        frozenset({"TeamGroup"}),  # of the command `agiraph team`
+        frozenset({"RolesGroup"}),  # of the command `agiraph roles`
         "Role or RoleTeam (the Agentic Team)",
     ),
     "Role": Term(
         (
-            *("agiraph/roles/", "agiraph/core/", "agiraph/http/api/team.py", "agiraph/sdk/"),
+            *("agiraph/roles/", "agiraph/core/", "agiraph/http/api/roles.py", "agiraph/sdk/"),
             *(
                 "agiraph/http/mcp_server/",
                 "agiraph/board/",
@@ -65,7 +69,7 @@ TERMS = {
             ),
             "actors/coordinator/runs/",
         ),
-        frozenset({"Role"}),
+        frozenset({"Role", "RolesGroup"}),  # RolesGroup: the command `agiraph roles`
         "Kind or Mode",
     ),
     "Host": Term(
@@ -89,6 +93,13 @@ TERMS = {
 }
 
 
+OLD_WORDS = {
+    "session": "login (of a browser)",
+    "team": "roles (the Agentic Team); the workers of a run are under /workers",
+}
+"""Words that paths of the API and commands do not use, with the word to use."""
+
+
 def words_of(name: str) -> set[str]:
     """Return the words of a class name; those of the Agentic Team have the word Role."""
     return set(WORD.findall(OF_ROLES.sub("Role", name)))
@@ -110,6 +121,28 @@ def misused(places: dict[str, list[str]]) -> list[str]:
 
 def test_class_names_use_each_word_in_its_one_meaning() -> None:
     assert misused(modules_of()) == []
+
+
+def old_words(names: Iterable[str]) -> list[str]:
+    """Return a line for each path or command with an old word."""
+    return [
+        f"{name}: '{word}' has another meaning; better: {better}"
+        for name in names
+        for word, better in OLD_WORDS.items()
+        if {word, f"{word}s"} & set(re.split(r"[^a-z]+", name))
+    ]
+
+
+def test_paths_and_commands_use_each_word_in_its_one_meaning() -> None:
+    routes = [route for router in ROUTERS for route in router.routes]
+    paths = {route.path for route in routes if isinstance(route, APIRoute)}
+    assert len(paths) > 50
+    assert old_words([*sorted(paths), *COMMANDS]) == []
+    assert set(ALIASES.values()) <= set(COMMANDS)
+
+
+def test_path_with_an_old_word_is_reported() -> None:
+    assert len(old_words(["/sessions/{login}", "/agents/{agent}/team", "/steam"])) == 2
 
 
 def test_listed_exceptions_exist() -> None:

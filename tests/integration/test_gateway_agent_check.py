@@ -98,7 +98,7 @@ def test_a_run_that_no_plan_can_lead_is_refused(
         ("plan", {"plan": PLAN}),
         ("leader", {"leader": "plan"}),
         ("mcp_servers", {"mcp_servers": ["none"]}),
-        ("team", {"team": {"section": {"lead_role": "nobody"}}}),
+        ("roles", {"roles": {"section": {"lead_role": "nobody"}}}),
         ("name", {"name": "survey"}),
         ("tools", {"tools": ["no_such_tool"]}),
         ("model", {"model": "nobody/none"}),

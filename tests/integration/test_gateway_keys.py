@@ -455,7 +455,7 @@ def test_token_commands_add_list_and_revoke(gateway_home: GatewayHome, url: str)
     assert (code, "at most 40" in said) == (2, True)
 
 
-def test_login_commands_create_links_and_end_sessions(gateway_home: GatewayHome, url: str) -> None:
+def test_login_commands_create_links_and_end_logins(gateway_home: GatewayHome, url: str) -> None:
     code, link, said = run(gateway_home, "login", "--scope", "read", "--for", "1h")
     assert code == 0
     assert link.startswith(f"{url}/login#")

@@ -131,16 +131,16 @@ PLAYS: Final[tuple[CommandScenario, ...]] = (
     CommandScenario("agiraph host unit", codes=(FAILED,)),
     CommandScenario("agiraph remotes"),
     *wrong("agiraph show nobody"),
-    *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
-    *reads("agiraph team agents", "agiraph team config"),
+    *acts("agiraph tokens", "agiraph tokens list", "agiraph logins", "agiraph status"),
+    *reads("agiraph roles agents", "agiraph roles config"),
     *(
-        CommandScenario(f"agiraph team {word}", "home", (DONE, FAILED))
+        CommandScenario(f"agiraph roles {word}", "home", (DONE, FAILED))
         for word in ("health", "validate")
     ),
-    CommandScenario("agiraph team turns {done}", "home", codes=(WRONG_USAGE,)),
-    *acts("agiraph team run 'Do it' --model nowhere/x", codes=(WRONG_USAGE,), without=()),
+    CommandScenario("agiraph roles turns {done}", "home", codes=(WRONG_USAGE,)),
+    *acts("agiraph roles run 'Do it' --model nowhere/x", codes=(WRONG_USAGE,), without=()),
     CommandScenario(
-        "agiraph agentic-shell", "supervisor", typing="/exit\n", asked="team>", without=()
+        "agiraph agentic-shell", "supervisor", typing="/exit\n", asked="roles>", without=()
     ),
     *acts("agiraph audit", "agiraph audit --refused --limit 5"),
     *acts("agiraph top --once"),

@@ -1,4 +1,4 @@
-"""A team of roles at work: `agiraph team`, its turns, and their continuation after kills."""
+"""A team of roles at work: `agiraph roles`, its turns, and their continuation after kills."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from agiraph.core.team import EarlierTask
+from agiraph.core.roles import EarlierTask
 from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
@@ -30,13 +30,13 @@ def finalize(final: str, message: str = "") -> Reply:
 
 
 def turns_of(live_home: LiveHome, agent: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = live_home.json("team", "turns", agent)["turns"]
+    found: list[dict[str, Any]] = live_home.json("roles", "turns", agent)["turns"]
     return found
 
 
 def told_turns(log: Path) -> list[int]:
     """Return the numbers of the turns in an agent's events."""
-    return [one["data"]["turn"] for one in whole_lines(log) if one["type"] == "team.turn"]
+    return [one["data"]["turn"] for one in whole_lines(log) if one["type"] == "role.turn"]
 
 
 def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> None:
@@ -55,13 +55,13 @@ def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> Non
         software_developer=[write("scratch/app.py", "x = 1\n"), to(QA, "Complete, validate")],
         qa_engineer=[to(LEAD, "Validation passed")],
     )
-    done = live_home.command("team", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
+    done = live_home.command("roles", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["status"], told["result"]) == ("completed", "Ready to ship\n")
-    ways = [(one["turn"], one["from_role"], one["to_role"]) for one in told["team"]["turns"]]
+    ways = [(one["turn"], one["from_role"], one["to_role"]) for one in told["roles"]["turns"]]
     assert ways == [(1, LEAD, DEVELOPER), (2, DEVELOPER, QA), (3, QA, LEAD), (4, LEAD, "user")]
-    assert told["team"]["turns"][3] == {
+    assert told["roles"]["turns"][3] == {
         "turn": 4,
         "action": "finalize",
         "from_role": LEAD,
@@ -71,11 +71,11 @@ def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> Non
         "message": "Approved",
         "success": True,
     }
-    assert told["team"]["status"] == "finalized"
+    assert told["roles"]["status"] == "finalized"
     agent = told["agent"]
     live_home.begun.append(agent)
-    events = [one["data"] for one in live_home.json("events", agent, "--type", "team.turn")]
-    assert events == told["team"]["turns"] == turns_of(live_home, agent)
+    events = [one["data"] for one in live_home.json("events", agent, "--type", "role.turn")]
+    assert events == told["roles"]["turns"] == turns_of(live_home, agent)
     assert "app.py" in seen[1], "the files of others are named"
     assert "project_manager: " in done.stderr
 
@@ -91,7 +91,7 @@ def test_killed_process_does_not_change_the_running_turn(
     )
     with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(
-            goal="Count it", name="counted", model=MODEL[1], team=RoleTeamRequest()
+            goal="Count it", name="counted", model=MODEL[1], roles=RoleTeamRequest()
         )
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
@@ -144,11 +144,11 @@ def test_failed_role_is_replaced_by_its_fallback_or_reported_to_the_lead(
         **{f"{role}-fallback": [to(LEAD, "Done")] for role in (DEVELOPER, "devops_engineer")},
     )
     words = ("--roles", str(file), "--name", "helped", "--json", *MODEL)
-    done = live_home.command("team", "Do it", *words)
+    done = live_home.command("roles", "Do it", *words)
     (live_home.home / "agents.yaml").unlink()
     told = json.loads(done.stdout)
     live_home.begun.append(told["agent"])
-    turns = told["team"]["turns"]
+    turns = told["roles"]["turns"]
     assert {one["from_agent"] for one in turns[::2]} == {MODEL[1]}, "the lead's"
     assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns[1::2]] == [
         ("software_architect", "works", True),
@@ -164,10 +164,10 @@ def test_unfinished_role_team_is_reported_with_exit_code_1(live_home: LiveHome) 
     live_home.plays(
         project_manager=[to(DEVELOPER, "Do it")] * 3, software_developer=[to(LEAD, "No")] * 3
     )
-    done = live_home.command("team", "Do it", "--max-turns", "3", "--name", "endless", "--json")
+    done = live_home.command("roles", "Do it", "--max-turns", "3", "--name", "endless", "--json")
     told = json.loads(done.stdout)
     live_home.begun.append(told["agent"])
-    assert (done.returncode, told["status"], told["team"]["status"]) == (1, "failed", "max_turns")
+    assert (done.returncode, told["status"], told["roles"]["status"]) == (1, "failed", "max_turns")
     assert told["reason"] == "the team has not finished: its 3 turns are used up"
     assert told["result"].endswith("project_manager to software_developer:\n\nDo it\n")
     shown = live_home.json("show", told["agent"])
@@ -182,29 +182,30 @@ def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(
         "roles: {qa_engineer: {agent: nowhere/x}, devops_engineer: {agent: no-such}}\n"
     )
     before = len(live_home.json("agents"))
-    refused = live_home.command("team", "Do it", "--roles", str(roles))
+    refused = live_home.command("roles", "Do it", "--roles", str(roles))
     assert refused.returncode == 2
     assert "role 'qa_engineer': agent 'nowhere/x': unknown provider 'nowhere'" in refused.stderr
     assert "role 'devops_engineer': agent 'no-such'" in refused.stderr
     assert len(live_home.json("agents")) == before
-    checked = live_home.command("team", "validate", "--roles", str(roles))
+    checked = live_home.command("roles", "validate", "--roles", str(roles))
     assert (checked.returncode, "qa_engineer" in checked.stderr) == (1, True)
     roles.write_text("agentic_team: {lead_role: boss}\n")
-    refused = live_home.command("team", "validate", "--roles", str(roles))
+    refused = live_home.command("roles", "validate", "--roles", str(roles))
     assert "unknown role in agentic_team.lead_role 'boss'" in refused.stderr
     assert (
-        live_home.command("team", "validate").stdout == "5 roles can work, led by project_manager\n"
+        live_home.command("roles", "validate").stdout
+        == "5 roles can work, led by project_manager\n"
     )
-    assert "software_architect" in live_home.command("team", "agents").stdout
-    assert live_home.json("team", "config")["max_turns"] == 12
-    health = live_home.json("team", "health")
+    assert "software_architect" in live_home.command("roles", "agents").stdout
+    assert live_home.json("roles", "config")["max_turns"] == 12
+    health = live_home.json("roles", "health")
     assert (health["is_valid"], health["can_work_offline"], len(health["agents"])) == (
         *(True, False, 5),
     )
-    shown = live_home.command("team", "config")
+    shown = live_home.command("roles", "config")
     roles.write_text(shown.stdout)
     assert "    title: QA Engineer\n" in shown.stdout
-    assert live_home.command("team", "validate", "--roles", str(roles)).returncode == 0
+    assert live_home.command("roles", "validate", "--roles", str(roles)).returncode == 0
 
 
 def test_next_turn_contains_messages_and_earlier_tasks_of_the_human(live_home: LiveHome) -> None:
@@ -215,7 +216,10 @@ def test_next_turn_contains_messages_and_earlier_tasks_of_the_human(live_home: L
     )
     earlier = (EarlierTask(task="Paint the door", output="It is red now."),)
     asked = CreateAgentRequest(
-        goal="Another colour", name="painted", model=MODEL[1], team=RoleTeamRequest(earlier=earlier)
+        goal="Another colour",
+        name="painted",
+        model=MODEL[1],
+        roles=RoleTeamRequest(earlier=earlier),
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked)
@@ -235,7 +239,7 @@ def test_a_turn_that_cannot_begin_ends_the_run(make_live_home: MakeLiveHome) -> 
     live_home.plays(
         project_manager=[to(DEVELOPER, "Go")] * 3, software_developer=[to(LEAD, "No")] * 3
     )
-    done = live_home.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
+    done = live_home.command("roles", "Go on", "--name", "bounded", "--json", *MODEL)
     told = json.loads(done.stdout)
     live_home.begun.append(told["agent"])
     assert (done.returncode, told["status"]) == (1, "failed")
@@ -246,7 +250,7 @@ def test_the_script_of_a_team_needs_no_key(live_home: LiveHome, tmp_path: Path) 
     for name in ("a.py", "b.py", "c.txt"):
         (tmp_path / name).write_text("x")
     words = ("-m", "script/team", "-i", str(tmp_path), "--name", "measured", "--offline")
-    done = live_home.command("team", "Measure it", *words)
+    done = live_home.command("roles", "Measure it", *words)
     live_home.begun.append("measured")
     assert done.returncode == 0, done.stderr
     assert "| .py | 2 |" in done.stdout
@@ -275,7 +279,7 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
     socket = tmp_path / "tmux"
     words = ("agentic-shell", "--home", str(live_home.home), *MODEL)
     with contextlib.closing(Terminal(socket, live_home.environ, *words, size=(100, 40))) as screen:
-        screen.await_screen("type a task, or /help", "team>")
+        screen.await_screen("type a task, or /help", "roles>")
         screen.type("First task")
         table = ("project_manager -> software_developer  1x  <- the last", "turn 2: software_dev")
         screen.await_screen(*table)

@@ -25,7 +25,7 @@ SEEN_ELSEWHERE = """
     tool.loop tool.missing tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
-    team.turn node.deadlock node.decided node.skipped node.expanded stage.met
+    role.turn node.deadlock node.decided node.skipped node.expanded stage.met
     outside.started outside.ended outside.warning
     sandbox.missing sandbox.autorun sandbox.git_commands sandbox.input_read_only
     worktree.made worktree.merged worktree.conflict worktree.off

@@ -50,10 +50,10 @@ READING = [
     ("dead",),
     ("archive",),
     ("channels",),
-    ("team", "agents"),
-    ("team", "config"),
-    ("team", "validate"),
-    ("team", "health"),
+    ("roles", "agents"),
+    ("roles", "config"),
+    ("roles", "validate"),
+    ("roles", "health"),
 ]
 
 PRINTING = (

@@ -133,7 +133,7 @@ def test_role_team_is_shown_lessons_and_adds_its_own(taught_home: LiveHome, proj
         software_developer=[to(LEAD, "It runs")],
     )
     words = ("--name", "roles", "--input", str(project), "--json")
-    done = live_home.command("team", f"{GOAL} as a team", *words)
+    done = live_home.command("roles", f"{GOAL} as a team", *words)
     assert done.returncode == 0, done.stderr
     live_home.begun.append(json.loads(done.stdout)["agent"])
     for role in (LEAD, DEVELOPER):
@@ -171,7 +171,7 @@ def both_work(live_home: LiveHome, name: str) -> list[str]:
     )
     outcome = live_home.complete(f"{GOAL}, {name}", "--name", f"graph-{name}")
     assert outcome.result["result"] == "Done.\n"
-    done = live_home.command("team", f"{GOAL}, {name}", "--name", f"team-{name}", "--json")
+    done = live_home.command("roles", f"{GOAL}, {name}", "--name", f"team-{name}", "--json")
     told = json.loads(done.stdout)
     live_home.begun.append(told["agent"])
     assert (done.returncode, told["result"]) == (0, "Done by the team.\n")

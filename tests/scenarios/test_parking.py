@@ -162,7 +162,7 @@ def test_finished_role_team_has_no_process(parking_home: LiveHome) -> None:
     done = {"action": "finalize", "final_response": "Ready to ship"}
     live_home.plays(project_manager=[publish(result=done)])
     with Client.for_home(live_home.home) as client:
-        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=RoleTeamRequest())
+        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], roles=RoleTeamRequest())
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
     live_home.await_end(live_home.home / "agents" / agent.id)

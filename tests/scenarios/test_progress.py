@@ -210,7 +210,7 @@ def test_waiting_role_of_a_team_is_notified_that_no_message_will_come(
 
     live_home.plays(project_manager=lead)
     with Client.for_home(live_home.home) as client:
-        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=RoleTeamRequest())
+        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], roles=RoleTeamRequest())
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
     live_home.await_end(live_home.home / "agents" / agent.id)

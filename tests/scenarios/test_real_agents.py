@@ -303,12 +303,12 @@ def test_claude_code_and_codex_play_roles_of_a_team(live_home: LiveHome) -> None
     agents.write_text(json.dumps(before | {"agentic_team": {"roles": roles, "max_turns": 6}}))
     live_home.plays(project_manager=lead, **{"*": of_cli})
     try:
-        done = live_home.command("team", "Write an app", "--name", "clis", "--json", *MODEL)
+        done = live_home.command("roles", "Write an app", "--name", "clis", "--json", *MODEL)
     finally:
         agents.write_text(json.dumps(before))
     told_of = json.loads(done.stdout)
     live_home.begun.append(told_of["agent"])
-    turns = told_of["team"]["turns"]
+    turns = told_of["roles"]["turns"]
     assert [(turn["from_agent"], turn["to_agent"], turn["message"]) for turn in turns] == [
         (MODEL[1], "claude", "Write app.py"),
         ("claude", "codex", "Check app.py"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Final
 
-from agiraph.core.team import DEFAULT_ROLES
+from agiraph.core.roles import DEFAULT_ROLES
 from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, calls
@@ -156,7 +156,7 @@ def building(live_home: LiveHome, gate: Event) -> Iterator[str]:
         devops_engineer=[held(to(PM, "It needs nothing but Python."), gate)],
     )
     asked = CreateAgentRequest(
-        goal="Write a CSV parser with tests", name="parser", model=MODEL[1], team=RoleTeamRequest()
+        goal="Write a CSV parser with tests", name="parser", model=MODEL[1], roles=RoleTeamRequest()
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id
@@ -207,8 +207,8 @@ def pages_of(live_home: LiveHome, agent: str, worker: str) -> list[str]:
     return [
         "",
         "new",
-        "team",
-        "team/roles",
+        "roles",
+        "roles/edit",
         "knowledge",
         "usage",
         "settings",

@@ -174,7 +174,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(
     slider.fill("12")
     expect(card(page, "nvidia-chips")).to_be_visible()
     expect(card(page, "report")).to_have_count(0)
-    page.get_by_role("button", name="Back to now").click()
+    page.get_by_role("button", name="Back to the current state").click()
 
     card(page, "report").click()
     expect(panel.get_by_role("cell", name="$15,000")).to_be_visible()
@@ -189,7 +189,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(
     the_address_of_a_node_shows_it_large_enough_to_be_read(page, f"{agent}/board/report")
 
     page = visitor.go(f"agents/{agent}/communication")
-    pairs = page.get_by_role("list", name="Who wrote to whom")
+    pairs = page.get_by_role("list", name="Senders and receivers")
     expect(pairs.get_by_role("listitem")).to_have_count(2)
     photograph(page, "communication")
     pairs.get_by_role("button", name="bob to").click()

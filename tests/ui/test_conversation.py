@@ -261,7 +261,7 @@ def test_hostile_texts_run_nothing(visitor: Visitor, live_home: LiveHome) -> Non
     assert page.evaluate("window.ran") is None
     links = page.get_by_role("log").locator("a").evaluate_all("all => all.map((a) => a.href)")
     assert not [one for one in links if one.startswith("javascript")]
-    expect(page.get_by_role("button", name="Begin another run")).to_be_visible()
+    expect(page.get_by_role("button", name="Start another run")).to_be_visible()
 
 
 def thread_of(route: Route) -> None:

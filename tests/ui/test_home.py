@@ -27,7 +27,7 @@ def test_an_agent_is_saved_and_deleted_by_its_menu(
     live_home.plays(coordinator=[finish("All is well")])
     agent = live_home.complete("Look around", "--name", "done-with").result["agent"]
     page = visitor.go("")
-    menu = page.get_by_role("button", name="What can be done with done-with")
+    menu = page.get_by_role("button", name="Actions for done-with")
     menu.click()
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="Save the result (zip)").click()
@@ -43,7 +43,7 @@ def test_an_agent_is_saved_and_deleted_by_its_menu(
     visitor.go(f"agents/{agent}")
     page.get_by_role("banner").get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name="Delete").click()
-    dialog = page.get_by_role("dialog", name="Delete done-with for good?")
+    dialog = page.get_by_role("dialog", name="Delete done-with permanently?")
     expect(dialog).to_contain_text(agent)
     assert_accessible(page)
     dialog.get_by_role("button", name="Delete").click()
@@ -103,7 +103,7 @@ def test_home_is_maintained_without_a_terminal(visitor: Visitor, live_home: Live
     page.get_by_role("tab", name="Access").click()
     page.get_by_role("button", name="Add a token").click()
     page.get_by_role("dialog").get_by_label("Name").fill("page-made")
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Create the token").click()
     secret = page.get_by_role("dialog", name="The secret of page-made")
     token = secret.get_by_role("code").text_content() or ""
     with Client(visitor.url, token) as client:
@@ -123,8 +123,8 @@ def test_home_is_maintained_without_a_terminal(visitor: Visitor, live_home: Live
     assert_accessible(page)
 
     page.get_by_role("tab", name="Tidy up").click()
-    page.get_by_label("Nothing has changed for").fill("0s")
-    page.get_by_role("button", name="Show them").click()
+    page.get_by_label("No change for").fill("0s")
+    page.get_by_role("button", name="Show these agents").click()
     expect(page.get_by_role("row", name="long-ago")).to_be_visible()
     page.get_by_role("button", name=re.compile(r"^Delete \d+ agents?$")).click()
     dialog = page.get_by_role("dialog")
@@ -171,7 +171,7 @@ def test_run_is_found_and_saved_as_a_plan(
     assert_accessible(page)
 
     visitor.go("knowledge")
-    page.get_by_role("button", name="What can be done with the knowledge database").click()
+    page.get_by_role("button", name="Actions for the knowledge database").click()
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="Export all (JSON lines)").click()
     saved.value.save_as(tmp_path / "shared_values.jsonl")

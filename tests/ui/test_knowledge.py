@@ -30,12 +30,12 @@ def test_learned_notes_are_found_followed_and_removed(
         until(lambda: len(client.knowledge(agent=agent.name).nodes) >= 2, "the run is learned from")
     page = visitor.go("knowledge")
     expect(page.get_by_text("What earlier runs have taught.")).to_be_visible()
-    side = page.get_by_role("navigation", name="What has been learned")
+    side = page.get_by_role("navigation", name="Knowledge nodes")
     expect(side.get_by_role("link", name="Short reports")).to_be_visible()
     assert_accessible(page)
     photograph(page, "knowledge")
 
-    side.get_by_label("Search what has been learned").fill("gazebo")
+    side.get_by_label("Search the knowledge").fill("gazebo")
     side.get_by_role("link", name=re.compile("Paint the gazebo")).first.click()
     expect(page.get_by_role("heading", name="Paint the gazebo", level=2)).to_be_visible()
     expect(page.get_by_text("completed").first).to_be_visible()
@@ -56,13 +56,13 @@ def test_learned_notes_are_found_followed_and_removed(
     expect(page.get_by_role("heading", name="PostgreSQL", level=2)).to_be_visible()
     [hit] = live_home.json("knowledge", "search", "PostgreSQL", "--types", "decision")
     assert (hit["node"]["text"], hit["node"]["importance"]) == ("It is what we run.", 0.9)
-    page.get_by_role("button", name="What can be done with the knowledge database").click()
+    page.get_by_role("button", name="Actions for the knowledge database").click()
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="Export all for Obsidian (zip)").click()
     with ZipFile(saved.value.path()) as vault:
         assert {"_Index.md", "Decisions/PostgreSQL.md"} <= {*vault.namelist()}
 
-    side.get_by_label("Search what has been learned").fill("")
+    side.get_by_label("Search the knowledge").fill("")
     side.get_by_label("Kind").select_option("preference")
     side.get_by_role("link", name="Short reports").click()
     expect(page.get_by_role("article")).to_contain_text("One page.")
@@ -78,7 +78,7 @@ def test_learned_notes_are_found_followed_and_removed(
     memory = reader.go(f"agents/{agent.name}/memory")
     memory.get_by_role("button", name="Notes of earlier work").click()
     used = memory.get_by_role("dialog", name="Notes of earlier work")
-    expect(used).to_contain_text("No notes of earlier work entered its prompts")
+    expect(used).to_contain_text("No notes of earlier work were added to its prompts")
     assert_accessible(memory)
 
     page.get_by_role("button", name="Remove").click()

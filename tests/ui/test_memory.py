@@ -47,11 +47,11 @@ def test_memory_is_edited_with_its_history_without_lost_updates(
     with Client.for_home(live_home.home) as client:
         client.edit_memory(agent, NOTE, "# Reports\n\nTheirs.", tell=False)
     changed = page.get_by_role("alert")
-    expect(changed).to_contain_text("Changed while you were editing")
+    expect(changed).to_contain_text("The file changed while you were editing")
     expect(changed.get_by_role("region", name="Difference")).to_contain_text("Theirs.")
     assert_accessible(page)
     photograph(page, "memory-conflict")
-    changed.get_by_role("button", name="Go on editing").click()
+    changed.get_by_role("button", name="Continue editing").click()
     text.fill("# Reports\n\nBoth.")
     page.go_back()
     expect(page.get_by_role("dialog")).to_contain_text("Discard your text?")

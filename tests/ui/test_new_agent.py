@@ -33,7 +33,7 @@ def test_a_new_agent_is_checked_and_started_once(
     folder.fill(str(tmp_path))
     expect(folder).not_to_have_attribute("aria-invalid", "true")
     page.get_by_role("textbox", name="Tokens").fill("many")
-    expect(page.get_by_text("is no number above 0")).to_be_visible()
+    expect(page.get_by_text("is not a number above 0")).to_be_visible()
     expect(create).to_be_disabled()
     page.get_by_role("textbox", name="Tokens").fill("1,000,000")
     page.get_by_label("Plan file").set_input_files(

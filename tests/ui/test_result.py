@@ -26,7 +26,7 @@ def test_the_result_of_a_run_is_one_page_with_everything(
     agent = live_home.begin("priced")
     live_home.await_end(agent)
     page = visitor.go(f"agents/{agent.name}")
-    page.get_by_role("link", name="The result with its files").click()
+    page.get_by_role("link", name="Result and files").click()
     main = page.get_by_role("main")
     expect(main.locator("strong", has_text="The end of the answer.")).to_be_visible()
     expect(main).to_contain_text("completed")

@@ -26,7 +26,7 @@ def test_a_timeline_grows_and_shows_the_critical_path(
     )
     agent = live_home.begin("timed")
     page = visitor.go(f"agents/{agent.name}/timeline")
-    lines = page.get_by_role("listbox", name="Time lines of the entities")
+    lines = page.get_by_role("listbox", name="Timelines of the entities")
     tom = lines.get_by_role("group", name="tom")
     expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()
     expect(tom.get_by_role("option", name=re.compile("^node tom-facts"))).to_be_visible()
@@ -66,7 +66,7 @@ def test_turns_of_a_role_team_appear_as_they_happen(visitor: Visitor, live_home:
         software_developer=[held(publish(result=back), gate)],
     )
     asked = CreateAgentRequest(
-        goal="Build it", name="roles", model=MODEL[1], team=RoleTeamRequest(max_turns=7)
+        goal="Build it", name="roles", model=MODEL[1], roles=RoleTeamRequest(max_turns=7)
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id
@@ -74,14 +74,14 @@ def test_turns_of_a_role_team_appear_as_they_happen(visitor: Visitor, live_home:
     page = visitor.go(f"agents/{agent}/communication")
     turns = page.get_by_role("log", name="Turns")
     expect(turns).to_contain_text(f"1. {lead} → {developer}")
-    expect(turns).to_contain_text(f"It is {developer}'s turn, of at most 7.")
+    expect(turns).to_contain_text(f"{developer} has the next turn, of at most 7.")
     gate.set()
     expect(turns).to_contain_text(f"3. {lead} → user")
-    expect(turns).to_contain_text("The lead has ended the work.")
-    pairs = page.get_by_role("list", name="Who wrote to whom")
+    expect(turns).to_contain_text("The lead role has ended the work.")
+    pairs = page.get_by_role("list", name="Senders and receivers")
     expect(pairs.get_by_role("listitem")).to_have_count(3)
     assert_accessible(page)
-    photograph(page, "team")
+    photograph(page, "roles")
     pairs.get_by_role("button", name=f"{developer} to").click()
     expect(turns.get_by_role("article")).to_have_count(1)
     expect(turns).to_contain_text("Built")

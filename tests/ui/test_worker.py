@@ -46,7 +46,7 @@ def test_worker_page_shows_kill_pause_and_completion(visitor: Visitor, live_home
     expect(panel(page, "Its nodes").get_by_role("link", name="wanda-facts")).to_be_visible()
     expect(panel(page, "Its nodes")).to_contain_text("completed")
     page.get_by_role("tab", name="Identity").click()
-    expect(panel(page, "What it keeps")).to_contain_text("wanda")
+    expect(panel(page, "Its notes")).to_contain_text("wanda")
     visitor.go(f"agents/{agent.name}/workers/nobody")
     expect(page.get_by_text("There is no such worker")).to_be_visible()
 

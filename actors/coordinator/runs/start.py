@@ -66,7 +66,7 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),
             epoch=new_epoch(),
-            team=agent.team.spec if agent.team else None,
+            roles=agent.roles.spec if agent.roles else None,
         )
     )
 

@@ -42,7 +42,10 @@ WORKER_DIED = "your worker's process was ended"
 
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
-    """The command line of an agent, its PATH, and the stand-ins it needs (`Enclosure`)."""
+    """The command line of an agent, and its PATH.
+
+    `standins` are paths at which an empty folder must exist while it runs in the sandbox.
+    """
 
     words: tuple[str, ...]
     path: str

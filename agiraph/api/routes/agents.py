@@ -71,7 +71,7 @@ async def list_agents(
     status: Annotated[list[AgentStatus] | None, Query(description="One of these.")] = None,
     mode: Mode | None = None,
     q: Annotated[str, Query(description="In the name or the goal.", max_length=200)] = "",
-    has_team: Annotated[
+    has_roles: Annotated[
         bool | None, Query(description="Whether the current run is an Agentic Team's.")
     ] = None,
     mine: Annotated[bool, Query(description="Only what the caller's token has created.")] = False,
@@ -83,7 +83,7 @@ async def list_agents(
         summary(gateway, agent, statuses)
         for agent in gateway.agents.all()
         if mode in (None, agent.mode)
-        and has_team in (None, agent.team is not None)
+        and has_roles in (None, agent.roles is not None)
         and (not mine or is_creator(agent, caller))
         and wanted in f"{agent.name}\n{agent.goal}".casefold()
     )
@@ -113,10 +113,10 @@ async def begin(
 ) -> AgentView:
     """Give an agent another goal; `last_event` is the cursor of the last event before it.
 
-    403 for a team's session that another token has created: only that token and the home's own may
-    continue it.
+    403 for an agent with roles that another token has created: only that token and the home's
+    own may continue it.
     """
-    if agent.team is not None and caller.name != HOME_TOKEN:
+    if agent.roles is not None and caller.name != HOME_TOKEN:
         _require_creator(agent, caller)
     last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
@@ -155,8 +155,9 @@ def _require_creator(agent: Agent, caller: Principal) -> None:
     if not is_creator(agent, caller):
         raise ApiError(
             403,
-            f"the team's session '{agent.name}' is that of the token "
-            f"'{agent.created_by or HOME_TOKEN}', not of '{caller.name}': begin one of your own",
+            f"the agent '{agent.name}' of the Agentic Team belongs to the token "
+            f"'{agent.created_by or HOME_TOKEN}', not to '{caller.name}': "
+            "create an agent of your own",
         )
 
 
@@ -182,7 +183,7 @@ async def create_agent(
         "model": found.model,
         "worker_model": found.worker_model,
         "worker_models": limit_of(request.worker_model),
-        "team": found.team,
+        "roles": found.roles,
         "created_by": creator,
         "created_at": cause.at,
         "updated_at": cause.at,
@@ -221,7 +222,7 @@ async def begin_run(
     if child is None:
         await start_coordinator(gateway, agent)
     body = BeginRun.model_validate(
-        dict(request) | {"run": run, "team": found.team, "abandon": is_down}
+        dict(request) | {"run": run, "roles": found.roles, "abandon": is_down}
     )
     asking = asyncio.create_task(gateway.bus.ask(to, body, Ok, within_seconds=START_SECONDS))
     try:

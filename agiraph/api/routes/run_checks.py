@@ -13,8 +13,8 @@ from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER
 from agiraph.core.models import Agent
+from agiraph.core.roles import RoleTeamTerms
 from agiraph.core.specs import Mode
-from agiraph.core.team import RoleTeamTerms
 from agiraph.core.titles import title_of
 from agiraph.core.worker_models import WorkerModels, read_worker_models
 from agiraph.http.api import ApiError, CreateAgentRequest, RoleTeamRequest, RunRequest
@@ -36,7 +36,7 @@ class RunCheck:
     """The check of one request: `problems` yields all problems, `require` raises the first.
 
     `last` is the agent that the run is for, None for a new agent. The results (`plan`, `name`,
-    `models`, `team`) are None if they have a problem.
+    `models`, `roles`) are None if they have a problem.
     """
 
     def __init__(self, gateway: Gateway, request: RunRequest, last: Agent | None = None) -> None:
@@ -49,7 +49,7 @@ class RunCheck:
         self.model: str | None = None
         self.worker_model: str | None = None
         self._worker_models = WorkerModels()
-        self.team: RoleTeamTerms | None = None
+        self.roles: RoleTeamTerms | None = None
         self._has_unusable_model = False
 
     async def require(self) -> None:
@@ -82,7 +82,7 @@ class RunCheck:
             ("leader", self._leader),
             ("mcp_servers", self._servers),
             ("model", self._default_models),
-            ("team", self._team),
+            ("roles", self._roles),
             *of_new,
             ("input", self._needed_input),
             ("model", self._usable_model),
@@ -122,7 +122,7 @@ class RunCheck:
             self.model = request.model or last.model
             self.worker_model = self._named_workers() or request.model or last.worker_model
         else:
-            self.model = request.model or await unnamed_model(self._gateway, request.team)
+            self.model = request.model or await unnamed_model(self._gateway, request.roles)
             self.worker_model = self._named_workers() or settings.worker or self.model
 
     def _named_workers(self) -> str | None:
@@ -133,9 +133,11 @@ class RunCheck:
             raise ApiError(UNPROCESSABLE, str(error)) from None
         return next(iter(self._worker_models.names), None)
 
-    async def _team(self) -> None:
+    async def _roles(self) -> None:
         if self.worker_model is not None:
-            self.team = await team_for(self._gateway, self._request, self.worker_model, self._mode)
+            self.roles = await roles_for(
+                self._gateway, self._request, self.worker_model, self._mode
+            )
 
     async def _name(self) -> None:
         if isinstance(self._request, CreateAgentRequest):
@@ -265,21 +267,22 @@ def check_input(named: str, home: Path) -> None:
         )
 
 
-async def team_for(
+async def roles_for(
     gateway: Gateway, request: RunRequest, model: str, mode: Mode
 ) -> RoleTeamTerms | None:
-    """Return the team requested for a run, as configured now; ApiError 422 if it cannot work.
+    """Return the team of roles requested for a run, as configured now; ApiError 422 if it cannot
+    work.
 
     `model` is for roles that name no agent.
     """
-    if request.team is None:
+    if request.roles is None:
         return None
-    from agiraph.api.team_config import resolved_team  # few runs have one
+    from agiraph.api.role_config import resolved_roles  # few runs have one
 
     if request.plan is not None or mode == "infinite":
         what = "a plan" if request.plan is not None else "infinite mode"
         raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
-    return await resolved_team(gateway, request.team, model)
+    return await resolved_roles(gateway, request.roles, model)
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
@@ -298,7 +301,7 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
     return name
 
 
-async def unnamed_model(gateway: Gateway, team: RoleTeamRequest | None) -> str:
+async def unnamed_model(gateway: Gateway, roles: RoleTeamRequest | None) -> str:
     """Return the model of a run that names none; ApiError 422 says how to configure one.
 
     It is the default model, or else a model that a role of its team names.
@@ -306,11 +309,11 @@ async def unnamed_model(gateway: Gateway, team: RoleTeamRequest | None) -> str:
     try:
         return await default_model(gateway)
     except ApiError as error:
-        if error.status != UNPROCESSABLE or team is None:
+        if error.status != UNPROCESSABLE or roles is None:
             raise
-        from agiraph.api.team_config import model_of_roles  # few runs have a team
+        from agiraph.api.role_config import model_of_roles  # few runs have roles
 
-        if model := await asyncio.to_thread(model_of_roles, gateway, team):
+        if model := await asyncio.to_thread(model_of_roles, gateway, roles):
             return model
         raise
 

@@ -102,8 +102,8 @@ def _snippet(texts: tuple[str, ...], words: list[str]) -> str:
 
 def _shown(run: RunFacts, agent: Agent) -> dict[str, Any]:
     is_current = run.id == agent.run
-    has_team = run.team is not None or (is_current and agent.team is not None)
-    shown = {"id": run.id, "result": run.summary, "is_current": is_current, "has_team": has_team}
+    has_roles = run.roles is not None or (is_current and agent.roles is not None)
+    shown = {"id": run.id, "result": run.summary, "is_current": is_current, "has_roles": has_roles}
     return dict(run) | shown | {"failure_class": class_of(run.status, run.reason)}
 
 

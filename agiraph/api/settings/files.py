@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.team import SECTION, team_of
+from agiraph.core.roles import SECTION, roles_of
 from agiraph.external.preset import AgentPreset, load_agents
 from agiraph.http.api import JsonObject, SettingsProblemView
 from agiraph.models.prices import Price, load_prices
@@ -92,12 +92,12 @@ def _rules() -> JsonObject:
     return {"type": "object", "properties": {"rules": rules}, "required": ["rules"]}
 
 
-def _load_agents_and_team(home: Path) -> None:
+def _load_agents_and_roles(home: Path) -> None:
     """Read agents.yaml and its team of roles. Raises InvalidInput with the lines."""
     load_agents(home)
     file = home / AGENTS
     try:
-        team_of(read_table(file).get(SECTION) or {})
+        roles_of(read_table(file).get(SECTION) or {})
     except InvalidInput as error:
         lines = lines_of(read_text(file))
         by_name = {".".join(map(str, path)): line for path, line in lines.items()}
@@ -146,7 +146,7 @@ _FILES: Final = (
         AGENTS,
         "External agents of your own, what differs from the shipped ones, and the team of roles.",
         "at once, for every external agent and every task of the team that begins from now on",
-        _load_agents_and_team,
+        _load_agents_and_roles,
         _table_of(AgentPreset),
     ),
 )

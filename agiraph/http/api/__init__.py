@@ -15,8 +15,8 @@ from agiraph.http.api.hosts import *
 from agiraph.http.api.inputs import *
 from agiraph.http.api.knowledge import *
 from agiraph.http.api.live import *
+from agiraph.http.api.roles import *
 from agiraph.http.api.settings import *
 from agiraph.http.api.system import *
-from agiraph.http.api.team import *
 from agiraph.http.api.work import *
 from agiraph.http.errors import *

@@ -9,7 +9,7 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, ServiceOutage
 from agiraph.core.specs import Mode, RunSpec
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
-from agiraph.http.api.team import RoleTeamRequest
+from agiraph.http.api.roles import RoleTeamRequest
 
 EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
 ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
@@ -18,12 +18,12 @@ ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
 class RunRequest(RunSpec, ApiRequest):
     """The terms of any run.
 
-    With a `team` the roles of the team do the work. `run` is the id of the run, in the form of
+    With `roles` a team of roles does the work. `run` is the id of the run, in the form of
     `agiraph.core.ids.new_run_id`: a repeated request with the same id begins no second run, so a
     caller without an answer may repeat it.
     """
 
-    team: RoleTeamRequest | None = None
+    roles: RoleTeamRequest | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
 
@@ -101,14 +101,14 @@ class AgentView(AgentFacts, ApiView):
     null. `is_estimate`: the service has not counted all of it.
 
     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-    of the coordinator's process, null if there is none. `has_team`: an Agentic Team does the work
+    of the coordinator's process, null if there is none. `has_roles`: an Agentic Team does the work
     of its current run. `outage` is the service whose repeated failure suspends the run, otherwise
     null: it is also the `reason` then, and the run continues once the service is ready.
     """
 
     status: str
     failure_class: FailureClass | None = None
-    has_team: bool = False
+    has_roles: bool = False
     last_event: int = 0
     open_questions: int = 0
     unread: int = 0
@@ -124,7 +124,7 @@ class AgentView(AgentFacts, ApiView):
 class RunView(ApiView):
     """One run of an agent: its goal and its outcome.
 
-    `incomplete`, `failure_class` and `has_team` have the same meaning as in an `AgentView`.
+    `incomplete`, `failure_class` and `has_roles` have the same meaning as in an `AgentView`.
     """
 
     id: RunId
@@ -140,7 +140,7 @@ class RunView(ApiView):
     started_at: float
     ended_at: float | None = None
     is_current: bool = False
-    has_team: bool = False
+    has_roles: bool = False
 
 
 RunOrder = Literal["newest", "oldest", "longest", "costliest", "name"]

@@ -94,12 +94,12 @@ class AgentCalls:
         status: Sequence[AgentStatus] = (),
         mode: Mode | None = None,
         text: str = "",
-        has_team: bool | None = None,
+        has_roles: bool | None = None,
         mine: bool = False,
     ) -> list[api.AgentView]:
         """Return all agents, oldest first; or only those with a status, a mode, a text.
 
-        `text` is searched in the name and the goal. `has_team`: whether the current run is an
+        `text` is searched in the name and the goal. `has_roles`: whether the current run is an
         Agentic Team's; `mine`: only agents that this client's token has created.
         """
 

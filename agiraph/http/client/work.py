@@ -79,16 +79,16 @@ class WorkCalls:
     def plan_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of plan files."""
 
-    @call("GET /team")
-    def team(self, *, offline: bool = False) -> api.RoleTeamView:
+    @call("GET /roles")
+    def roles(self, *, offline: bool = False) -> api.RoleTeamView:
         """Return the team of agents.yaml, the agent of each role, and the problems found."""
 
-    @call("POST /team/check", is_repeatable=True)
-    def check_team(self, asked: api.CheckRolesRequest) -> api.RoleTeamView:
+    @call("POST /roles/check", is_repeatable=True)
+    def check_roles(self, asked: api.CheckRolesRequest) -> api.RoleTeamView:
         """Check a team before a run; `problems` name each role that could not work."""
 
     @ApiMethod
-    def save_team(
+    def save_roles(
         self, asked: api.SaveRolesRequest, *, etag: str = ""
     ) -> ApiCall[api.RoleTeamView]:
         """Write the team into agents.yaml; `etag` is that of the file as it was read.
@@ -97,14 +97,14 @@ class WorkCalls:
         """
         return ApiCall(
             "PUT",
-            "/team",
+            "/roles",
             reader(api.RoleTeamView),
             body=asked,
             headers={"If-Match": f'"{etag}"'},
         )
 
-    @call("GET /agents/{agent}/team")
-    def team_turns(
+    @call("GET /agents/{agent}/roles")
+    def role_turns(
         self, agent: str, *, after: int = 0, run: str | None = None
     ) -> api.RoleTeamRunView:
         """Return the turns of the team in a run, those after the turn `after`."""

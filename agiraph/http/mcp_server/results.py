@@ -49,7 +49,7 @@ class RoleHealthResult(RoleValidationResult):
     agents: tuple[RoleView, ...]
 
 
-def team_health(now: RoleTeamView, offline: RoleTeamView) -> RoleHealthResult:
+def roles_health(now: RoleTeamView, offline: RoleTeamView) -> RoleHealthResult:
     """Return the state of a team from its checks with and without network."""
     return RoleHealthResult(
         is_valid=now.is_valid,

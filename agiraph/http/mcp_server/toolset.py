@@ -45,8 +45,8 @@ def make_server(clients: ApiClients, version: str) -> MCPServer[None]:
     _add_runs(server, clients)
     _add_talk(server, clients)
     _add_looks(server, clients)
-    _add_team(server, clients)
-    _add_team_looks(server, clients)
+    _add_role_tasks(server, clients)
+    _add_role_queries(server, clients)
     return server
 
 
@@ -195,7 +195,7 @@ def _add_looks(server: MCPServer[None], clients: ApiClients) -> None:
             return results.content_of(await client.workspace(agent, path, offset=offset, run=run))
 
 
-def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
+def _add_role_tasks(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=ACTS)
     async def agentic_team_execute(
         task: Annotated[str, Field(min_length=1, description="the task for the team of roles")],
@@ -211,11 +211,11 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
         Progress is reported turn by turn. If it is still `running` after `wait_seconds`, it
         continues by itself: `agentic_team_turns` shows its state.
         """
-        team = RoleTeamRequest(max_turns=max_turns, offline=offline)
-        asked = CreateAgentRequest(goal=task, model=model, input=input_dir, team=team)
+        roles = RoleTeamRequest(max_turns=max_turns, offline=offline)
+        asked = CreateAgentRequest(goal=task, model=model, input=input_dir, roles=roles)
         async with _calling(clients, ctx) as client:
             agent = await client.create_agent(asked)
-            return await waiting.until_team_ended(
+            return await waiting.until_roles_ended(
                 client, agent.id, wait_seconds, ctx.report_progress
             )
 
@@ -223,24 +223,24 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
     async def agentic_team_turns(agent: AgentName, ctx: Context) -> RoleTeamRunView:
         """Show the messages between the roles of an agent's team, and the result."""
         async with _calling(clients, ctx) as client:
-            return await client.team_turns(agent)
+            return await client.role_turns(agent)
 
 
-def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
+def _add_role_queries(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=LOOKS)
     async def agentic_team_list_agents(
         ctx: Context, model: UnboundModel = None
     ) -> results.RoleAgentsResult:
         """List the roles and the agent of each."""
         async with _calling(clients, ctx) as client:
-            found = await client.check_team(CheckRolesRequest(model=model))
+            found = await client.check_roles(CheckRolesRequest(model=model))
         return results.RoleAgentsResult(agents=found.roles)
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_config(ctx: Context) -> RoleTeamView:
         """Show the team: its roles, its lead and its bounds."""
         async with _calling(clients, ctx) as client:
-            return await client.team()
+            return await client.roles()
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_validate(
@@ -248,7 +248,7 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     ) -> results.RoleValidationResult:
         """Check that each role has an agent that can work here."""
         async with _calling(clients, ctx) as client:
-            found = await client.check_team(CheckRolesRequest(offline=offline, model=model))
+            found = await client.check_roles(CheckRolesRequest(offline=offline, model=model))
         return results.RoleValidationResult(is_valid=found.is_valid, problems=found.problems)
 
     @server.tool(annotations=LOOKS)
@@ -257,9 +257,9 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     ) -> results.RoleHealthResult:
         """Check the team: whether it can work, with the network and without, and each agent."""
         async with _calling(clients, ctx) as client:
-            now = await client.check_team(CheckRolesRequest(model=model))
-            offline = await client.check_team(CheckRolesRequest(model=model, offline=True))
-        return results.team_health(now, offline)
+            now = await client.check_roles(CheckRolesRequest(model=model))
+            offline = await client.check_roles(CheckRolesRequest(model=model, offline=True))
+        return results.roles_health(now, offline)
 
 
 @contextlib.asynccontextmanager

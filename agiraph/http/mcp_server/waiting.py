@@ -45,7 +45,7 @@ async def until_news(
         pause = min(2 * pause, LONGEST_POLL_SECONDS)
 
 
-async def until_team_ended(
+async def until_roles_ended(
     client: AsyncClient, agent: str, seconds: float, report: Report
 ) -> RoleTeamRunView:
     """Return the turns of a team once it has ended, or after `seconds`; report each turn."""
@@ -53,7 +53,7 @@ async def until_team_ended(
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     pause, reported = POLL_SECONDS, 0
     while True:
-        seen = await client.team_turns(agent)
+        seen = await client.role_turns(agent)
         for turn in seen.turns[reported:]:
             words = f"{turn.from_role} to {turn.to_role}: {turn.message}"
             await report(turn.turn, seen.max_turns, words)

@@ -15,7 +15,7 @@ export type AgentThing =
   | "events"
   | "timeline"
   | "traffic"
-  | "team";
+  | "roles";
 
 export type HomeThing =
   | "agents"

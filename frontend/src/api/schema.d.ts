@@ -52,8 +52,8 @@ export interface paths {
         put?: never;
         /**
          * Give an agent another goal; `last_event` is the cursor of the last event before it
-         * @description 403 for a team's session that another token has created: only that token and the home's own may
-         *     continue it.
+         * @description 403 for an agent with roles that another token has created: only that token and the home's
+         *     own may continue it.
          */
         post: operations["agents_begin"];
         delete?: never;
@@ -150,7 +150,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/team": {
+    "/roles": {
         parameters: {
             query?: never;
             header?: never;
@@ -158,12 +158,12 @@ export interface paths {
             cookie?: never;
         };
         /** Show the team of agents.yaml, the agent of each role, and the problems found */
-        get: operations["team_show"];
+        get: operations["roles_show"];
         /**
          * Write the team into agents.yaml unless it was changed meanwhile; 422 if it cannot work
          * @description The rest of the file and its comments stay. A current run keeps its team.
          */
-        put: operations["team_save"];
+        put: operations["roles_save"];
         post?: never;
         delete?: never;
         options?: never;
@@ -171,7 +171,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/team/check": {
+    "/roles/check": {
         parameters: {
             query?: never;
             header?: never;
@@ -181,14 +181,14 @@ export interface paths {
         get?: never;
         put?: never;
         /** Check a team before a run: `problems` name each role that could not work; nothing starts */
-        post: operations["team_check"];
+        post: operations["roles_check"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/team": {
+    "/agents/{agent}/roles": {
         parameters: {
             query?: never;
             header?: never;
@@ -196,7 +196,7 @@ export interface paths {
             cookie?: never;
         };
         /** Show the turns of the team in a run, by default the current run; 404 without a team */
-        get: operations["team_turns"];
+        get: operations["roles_turns"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2051,7 +2051,7 @@ export interface components {
          *     null. `is_estimate`: the service has not counted all of it.
          *
          *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-         *     of the coordinator's process, null if there is none. `has_team`: an Agentic Team does the work
+         *     of the coordinator's process, null if there is none. `has_roles`: an Agentic Team does the work
          *     of its current run. `outage` is the service whose repeated failure suspends the run, otherwise
          *     null: it is also the `reason` then, and the run continues once the service is ready.
          */
@@ -2090,7 +2090,7 @@ export interface components {
             status: string;
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default false */
-            has_team: boolean;
+            has_roles: boolean;
             /** @default 0 */
             last_event: number;
             /** @default 0 */
@@ -2397,7 +2397,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["RoleTeamRequest"] | null;
+            roles?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2550,7 +2550,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["RoleTeamRequest"] | null;
+            roles?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2991,7 +2991,7 @@ export interface components {
             /** @default false */
             is_current: boolean;
             /** @default false */
-            has_team: boolean;
+            has_roles: boolean;
             agent: string;
             agent_name: string;
             /** @default  */
@@ -3821,7 +3821,7 @@ export interface components {
         /**
          * @description The team of agents.yaml and whether it can work; `problems` say why it cannot.
          *
-         *     `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+         *     `etag` is the etag of agents.yaml, for `PUT /roles`; '' for a team that was only checked.
          */
         RoleTeamView: {
             /** @default  */
@@ -3907,7 +3907,7 @@ export interface components {
         /**
          * @description One run of an agent: its goal and its outcome.
          *
-         *     `incomplete`, `failure_class` and `has_team` have the same meaning as in an `AgentView`.
+         *     `incomplete`, `failure_class` and `has_roles` have the same meaning as in an `AgentView`.
          */
         RunView: {
             id: string;
@@ -3927,7 +3927,7 @@ export interface components {
             /** @default false */
             is_current: boolean;
             /** @default false */
-            has_team: boolean;
+            has_roles: boolean;
         };
         /** @description GET /runs: the first runs in the requested order, and the number of all matches. */
         RunsPageView: {
@@ -4262,7 +4262,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["RoleTeamRequest"] | null;
+            roles?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
         };
         /** @description One entity that was acted on, and its new state. */
@@ -4312,7 +4312,7 @@ export interface components {
             status: string;
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default false */
-            has_team: boolean;
+            has_roles: boolean;
             /** @default 0 */
             last_event: number;
             /** @default 0 */
@@ -4834,7 +4834,7 @@ export interface operations {
                 /** @description In the name or the goal. */
                 q?: string;
                 /** @description Whether the current run is an Agentic Team's. */
-                has_team?: boolean | null;
+                has_roles?: boolean | null;
                 /** @description Only what the caller's token has created. */
                 mine?: boolean;
             };
@@ -5772,7 +5772,7 @@ export interface operations {
             };
         };
     };
-    team_show: {
+    roles_show: {
         parameters: {
             query?: {
                 offline?: boolean;
@@ -5839,7 +5839,7 @@ export interface operations {
             };
         };
     };
-    team_save: {
+    roles_save: {
         parameters: {
             query?: never;
             header?: {
@@ -5940,7 +5940,7 @@ export interface operations {
             };
         };
     };
-    team_check: {
+    roles_check: {
         parameters: {
             query?: never;
             header?: {
@@ -6039,7 +6039,7 @@ export interface operations {
             };
         };
     };
-    team_turns: {
+    roles_turns: {
         parameters: {
             query?: {
                 /** @description Only the turns behind this one. */

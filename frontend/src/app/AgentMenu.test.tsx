@@ -43,11 +43,11 @@ test("a browser that may only read can save what an agent made, and do nothing t
 test("an agent is stopped, archived and deleted once the person has agreed", async () => {
   expect(await open("control")).toContain("Delete");
   await userEvent.click(screen.getByRole("menuitem", { name: "Delete" }));
-  const dialog = screen.getByRole("dialog", { name: "Delete survey for good?" });
+  const dialog = screen.getByRole("dialog", { name: "Delete survey permanently?" });
   expect(dialog.textContent).toContain("survey-1a2b");
-  expect(dialog.textContent).toContain("It is still at work");
+  expect(dialog.textContent).toContain("It is still working");
   expect(calls).toEqual([]);
-  await userEvent.click(screen.getByRole("checkbox", { name: /Remove its notes/ }));
+  await userEvent.click(screen.getByRole("checkbox", { name: /remove its notes/ }));
   await userEvent.click(screen.getByRole("button", { name: "Delete" }));
   await waitFor(() => expect(calls).toHaveLength(2));
   expect(calls).toEqual(["POST /agents/survey-1a2b/archive", "DELETE /archive/survey-1a2b?forget=true"]);

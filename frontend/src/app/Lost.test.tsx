@@ -21,7 +21,7 @@ test("a page whose gateway stays away says how to go on, until it answers again"
   wait(2);
   expect(screen.getByRole("status").textContent).toBe("");
   pass(2);
-  const said = `Agiraph does not answer at ${window.location.host}: start it with \`agiraph up\`, or open the page at its present address with \`agiraph ui\`.`;
+  const said = `Agiraph does not answer at ${window.location.host}. Start it with \`agiraph up\`, or open the page at its current address with \`agiraph ui\`.`;
   expect(screen.getByRole("status").textContent?.trim()).toBe(said);
   act(() => connection.set("changes", { phase: "open", failures: 0 }));
   expect(screen.getByRole("status").textContent).toBe("");

@@ -9,7 +9,7 @@ export interface Concern {
 const TEAM = ["agents", "overview", "entities"] as const;
 
 const BY_GROUP: Readonly<Record<string, Concern>> = {
-  agent: { agent: ["view", "runs", "board", "workers", "team"], home: [...TEAM, "archive", "all-runs"] },
+  agent: { agent: ["view", "runs", "board", "workers", "roles"], home: [...TEAM, "archive", "all-runs"] },
   stage: { agent: ["board", "view", "timeline"], home: ["agents", "overview"] },
   node: {
     agent: ["board", "log", "view", "workers", "files", "timeline"],
@@ -34,7 +34,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
     agent: ["view", "workers"],
     home: ["questions", "approvals", "inbox", "agents", "overview"],
   },
-  team: { agent: ["team"], home: [] },
+  role: { agent: ["roles"], home: [] },
   channel: { agent: [], home: ["channels", "deliveries"] },
   memory: { agent: ["memory"], home: [] },
   shared: { agent: ["board"], home: [] },

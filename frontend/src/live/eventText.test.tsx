@@ -20,7 +20,7 @@ test("an event has the gateway's sentence in English and a template in German", 
   const { result } = renderHook(useEventText);
   expect(result.current.line(failed)).toBe("failed tables: no time");
   await setLanguage("de");
-  await waitFor(() => expect(result.current.sentence(failed)).toBe("ist an tables gescheitert"));
+  await waitFor(() => expect(result.current.sentence(failed)).toBe("tables ist fehlgeschlagen"));
   const newer = { ...failed, type: "moon.rose", text: "moon.rose phase=full" };
   expect(result.current.line({ ...newer, detail: "" })).toBe("moon.rose phase=full");
 });

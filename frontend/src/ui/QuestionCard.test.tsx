@@ -72,6 +72,6 @@ test("a card that took the place of another takes no keys", async () => {
 
 test.each(["read", "talk"])("a browser that may only %s has no way to answer an approval", (scope) => {
   render(page("one", true, scope));
-  expect(screen.getByText(/may not answer: that needs the scope “control”/)).toBeTruthy();
+  expect(screen.getByText(/may not answer: the scope “control” is needed/)).toBeTruthy();
   expect(screen.queryByRole("button", { name: /allow once/ })).toBeNull();
 });

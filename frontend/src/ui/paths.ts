@@ -5,8 +5,8 @@ const rest = (path: string) => path.split("/").map(part).join("/");
 export const paths = {
   home: "/",
   newAgent: "/new",
-  team: (agent = "") => `/team${agent ? `/${part(agent)}` : ""}`,
-  teamRoles: "/team/roles",
+  studio: (agent = "") => `/roles${agent ? `/${part(agent)}` : ""}`,
+  editRoles: "/roles/edit",
   knowledge: (node = "") => `/knowledge${node ? `/${part(node)}` : ""}`,
   plans: (agent = "", run = "") =>
     `/plans${agent ? `?${new URLSearchParams({ agent, ...(run ? { run } : {}) })}` : ""}`,
@@ -46,7 +46,7 @@ export const AGENT_PAGES = [
 
 /** The pages of the home, with their keys; a browser without the scope `control` has fewer. */
 export const HOME_PAGES = [
-  ["team", "team", paths.team(), "g d"],
+  ["roles", "team", paths.studio(), "g d"],
   ["knowledge", "knowledge", paths.knowledge(), "g x"],
   ["usage", "usage", paths.usage, "g u"],
   ["settings", "settings", paths.settings(), "g s"],

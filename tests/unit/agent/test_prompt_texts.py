@@ -129,11 +129,11 @@ OPTIONS: Final[Mapping[str, Values]] = {
     "solo": {},
     "soul": {},
     "summarize": {},
-    "team_role": {
+    "role": {
         "named": ("lead", "writer"), "role": ROLE, "team": (TEAM,), "can_act": EITHER,
         "earlier": ((), (Options(task="a", output="b"), Options(task="c", output="d"))),
     },
-    "team_turn": {
+    "role_turn": {
         "named": ("lead",), "number": (1,), "most": (9,), "about": ("", "You are Lead."),
         "said": NONE_OR_TWO, "files": NONE_OR_TWO,
         "window": ((), (Options(turn=1, from_role="a", to_role="b", message="m"),) * 2),

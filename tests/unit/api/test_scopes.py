@@ -34,7 +34,7 @@ def test_the_scope_read_changes_nothing_and_talk_does_not_steer() -> None:
         ("POST", "/agents/{agent}/triggers/check"),
         ("POST", "/knowledge/search"),
         ("POST", "/plans/check"),
-        ("POST", "/team/check"),
+        ("POST", "/roles/check"),
         ("POST", "/logout"),
     }
     for _, path in of_scope["talk"]:

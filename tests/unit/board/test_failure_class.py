@@ -6,7 +6,7 @@ from agiraph.agent.loop_detection import LoopStuck, RepeatedCalls, judge_loop
 from agiraph.board import commands as c
 from agiraph.board.failure_class import FailureClass, class_of, failure_class
 from agiraph.board.plan_end import end_of_plan
-from agiraph.core.team import team_of
+from agiraph.core.roles import roles_of
 from agiraph.llm.base import failed_call
 from agiraph.roles.decisions import RoleDecision
 from agiraph.roles.engine import Failure, Outcome, RoleTeamState, advance
@@ -18,7 +18,7 @@ LEAD, QA = "project_manager", "qa_engineer"
 def ended(*results: RoleDecision | Failure) -> str:
     """Return why a team of at most two turns with these results has not finished."""
     state = RoleTeamState(
-        team_of({"max_turns": len(results), "roles": {LEAD: {}, QA: {}}}), "Do it"
+        roles_of({"max_turns": len(results), "roles": {LEAD: {}, QA: {}}}), "Do it"
     )
     for result in results:
         state = advance(state, Outcome(result, "a/b"))

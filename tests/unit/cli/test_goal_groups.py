@@ -16,8 +16,8 @@ from tests.unit.cli.fakes import command
         (("plan", "chekc"), "did you mean 'check'?"),
         (("plan", "shwo", "plan.yaml"), "did you mean 'show'?"),
         (("plan", "help"), "known: check, export"),
-        (("team", "lsit"), "`agiraph team run lsit`"),
-        (("team", "agentz"), "did you mean 'agents'?"),
+        (("roles", "lsit"), "`agiraph roles run lsit`"),
+        (("roles", "agentz"), "did you mean 'agents'?"),
     ],
 )
 def test_misspelled_subcommand_is_refused_with_a_suggestion(
@@ -28,7 +28,7 @@ def test_misspelled_subcommand_is_refused_with_a_suggestion(
     assert suggested in result.stderr
 
 
-@pytest.mark.parametrize(("group", "meant"), [("plan", "plan export"), ("team", "team turns")])
+@pytest.mark.parametrize(("group", "meant"), [("plan", "plan export"), ("roles", "roles turns")])
 @pytest.mark.parametrize("agent", ["bakery-1a2b3c", "bakery"])
 def test_agent_as_goal_is_refused(tmp_path: Path, group: str, meant: str, agent: str) -> None:
     make_folder(Home(tmp_path).agent(AgentId("bakery-1a2b3c")).path)
@@ -38,7 +38,7 @@ def test_agent_as_goal_is_refused(tmp_path: Path, group: str, meant: str, agent:
     assert f"(possible: `agiraph {meant} {agent}`" in result.stderr
 
 
-@pytest.mark.parametrize("words", [("plan", "write"), ("team", "run")], ids=" ".join)
+@pytest.mark.parametrize("words", [("plan", "write"), ("roles", "run")], ids=" ".join)
 def test_name_of_an_agent_is_a_goal_behind_the_subcommand(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:

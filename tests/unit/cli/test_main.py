@@ -100,7 +100,7 @@ def test_each_group_refuses_an_unknown_subcommand_with_the_known_ones() -> None:
     groups = {name: one for name, one in commands(agiraph) if isinstance(one, click.Group)}
     assert {"tokens", "knowledge", "host", "config", "local", "mcp"} <= groups.keys()
     for name, group in groups.items():
-        if name in ("plan", "team"):
+        if name in ("plan", "roles"):
             continue  # another word is a goal
         words = ("triggers", "an-agent") if name == "triggers" else name.split()
         result = command(None, *words, "shw")

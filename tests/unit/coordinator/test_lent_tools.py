@@ -9,7 +9,7 @@ from agiraph.core.specs import WorkerSpec
 from agiraph.messages.board import CreateNodeMessage, NodeCreatedReply
 from agiraph.messages.control import RefusedReply
 from tests.fakes.line import FakeLine, arrived
-from tests.unit.coordinator.runs.test_team_lead import LedTeam
+from tests.unit.coordinator.runs.test_role_lead import LedTeam
 
 
 async def test_only_a_leading_worker_lends_server_tools_to_a_node(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agiraph.board.commands import (
     OF_PLAN,
-    OF_TEAM,
+    OF_ROLES,
     CreateNode,
     LaunchRoles,
     SpawnWorker,
@@ -93,7 +93,7 @@ def test_every_tool_by_which_a_model_can_name_an_agent_is_in_the_table_above() -
     [
         (f"{OF_PLAN}worker:ada", "person"),
         (f"{OF_PLAN}scheduler:3", "person"),
-        (f"{OF_TEAM}developer", "person"),
+        (f"{OF_ROLES}developer", "person"),
         ("scheduler:3", "model"),
         ("agent-1/coordinator#plan:worker:ada", "model"),
         ("agent-1/ada-7f3#team:x", "model"),

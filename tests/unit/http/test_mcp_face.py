@@ -5,7 +5,7 @@ from typing import cast
 from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.toolset import make_server
 
-NAMING_AGENTS = {"agent_command", "plan", "roles", "section", "stage", "team"}
+NAMING_AGENTS = {"agent_command", "plan", "roles", "section", "stage"}
 """Parameters of the HTTP API by which a caller names external agents."""
 
 

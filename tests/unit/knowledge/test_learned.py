@@ -116,7 +116,7 @@ def test_insights_are_patterns() -> None:
 
 def test_team_run_is_a_conversation_with_one_task() -> None:
     turns = (FinishedTurn(number=1, from_role="pm", to_role="dev", message="Please build it."),)
-    team = RUN.model_copy(update={"is_team": True, "turns": turns})
+    team = RUN.model_copy(update={"is_of_roles": True, "turns": turns})
     found = learned(team)
     (talk,) = of_kind(found, "conversation")
     assert "**pm → dev:** Please build it." in talk.text

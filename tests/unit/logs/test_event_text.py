@@ -78,7 +78,7 @@ def test_each_sentence_uses_declared_fields_and_known_formats(kind: EventType) -
         (event("model.retry", "ada", attempt=0, attempts=None, message="too many calls",
                wait_seconds=30), "ada",
          "the model call waits for its paused service, next try in 30 s: too many calls"),
-        (event("team.turn", from_role="lead", to_role="qa", message="go"), "lead", "to qa: go"),
+        (event("role.turn", from_role="lead", to_role="qa", message="go"), "lead", "to qa: go"),
         (event("stage.met", stage="Draft", why="any", completed=1, of=3, without=["b"]),
          "coordinator", "stage Draft ends early: 1 of 3 nodes are completed"),
         (event("human.budget", "human", scope="agent", limit="$2.00 a day", is_own=True), "human",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agiraph.core.team import RoleTeamSpec, team_of
+from agiraph.core.roles import RoleTeamSpec, roles_of
 from agiraph.roles.decisions import RoleDecision
 from agiraph.roles.engine import Failure, Outcome, RoleTeamState, advance
 
@@ -12,7 +12,7 @@ AGENTS = {LEAD: "claude", ARCHITECT: "gemini", DEVELOPER: "codex", QA: "gemini",
 
 
 def team(**more: Any) -> RoleTeamSpec:
-    return team_of({"roles": {name: {"agent": agent} for name, agent in AGENTS.items()}, **more})
+    return roles_of({"roles": {name: {"agent": agent} for name, agent in AGENTS.items()}, **more})
 
 
 def to(role: str, message: str) -> RoleDecision:
@@ -27,5 +27,5 @@ def play(*results: RoleDecision | Failure, spec: RoleTeamSpec | None = None) -> 
     """Let these decisions be taken, each by the agent of the role whose turn it is."""
     state = RoleTeamState(spec or team(), "Build it")
     for result in results:
-        state = advance(state, Outcome(result, state.team.agent_of(state.role)))
+        state = advance(state, Outcome(result, state.spec.agent_of(state.role)))
     return state

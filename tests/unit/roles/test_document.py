@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from agiraph.agent.prompts import render
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_types import EVENT_TYPES
+from agiraph.core.roles import USER, RoleTeamTerms, agents_of, kind_of, problems_of, roles_of
 from agiraph.core.specs import AskedAgent, WorkerSpec
-from agiraph.core.team import USER, RoleTeamTerms, agents_of, kind_of, problems_of, team_of
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import load_agents
 from agiraph.http.api import CheckRolesRequest, CreateAgentRequest, EventView, RoleTeamRunView
@@ -27,10 +27,10 @@ from agiraph.roles.engine import ESCALATED, Failure, RoleTeamState, RoleTurn, ed
 from agiraph.roles.on_board import Attempt, worker_for
 from agiraph.settings.config import load_config
 from cli.options.shared import text_argument
+from cli.roles.command import roles as roles_command
+from cli.roles.shell import agentic_shell
+from cli.roles.shell_words import ABOUT
 from cli.run.progress import RunProgress
-from cli.team.command import team as team_command
-from cli.team.shell import agentic_shell
-from cli.team.shell_words import ABOUT
 from tests.unit.cli.fakes import event
 from tests.unit.roles.teams import (
     AGENTS,
@@ -63,13 +63,13 @@ Result = RoleDecision | Failure
 def test_role_model_each_default_role_has_its_part_and_its_receivers(
     role: str, title: str, responsibility: str, outgoing: str
 ) -> None:
-    found = team_of({}).roles[role]
+    found = roles_of({}).roles[role]
     assert found.title == title
     assert all(word in found.responsibilities for word in (responsibility, *outgoing.split()))
 
 
 def test_role_model_defaults_are_generated_and_the_manager_leads() -> None:
-    found = team_of({})
+    found = roles_of({})
     assert list(found.roles) == [LEAD, ARCHITECT, DEVELOPER, QA, DEVOPS]
     assert (found.lead_role, found.max_turns) == (LEAD, 12)
 
@@ -109,18 +109,18 @@ success: true
 
 def role_prompt_of(state: RoleTeamState) -> str:
     """Return the facts that a role needs in all of its turns."""
-    role = state.team.roles[state.role]
-    about = {"named": state.role, "role": role, "team": state.team, "earlier": ()}
-    return render("team_role", **about, can_act=True)
+    role = state.spec.roles[state.role]
+    about = {"named": state.role, "role": role, "team": state.spec, "earlier": ()}
+    return render("role", **about, can_act=True)
 
 
 def prompt_of(state: RoleTeamState, seen: int = 0) -> str:
     """Return a role's prompt in its turn, if its conversation contains the first `seen` turns."""
     return render(
-        "team_turn",
+        "role_turn",
         named=state.role,
         number=state.number,
-        most=state.team.max_turns,
+        most=state.spec.max_turns,
         about="",
         said=[],
         window=state.window(seen),
@@ -216,7 +216,7 @@ def test_example_b_invalid_non_lead_finalize_is_auto_corrected() -> None:
 
 def test_example_c_live_event_has_the_fields_of_a_ui() -> None:
     shown = play(to(DEVELOPER, "x"), to(QA, "Please validate edge cases and regressions."))
-    told = team_turn(shown.turns[1].payload())
+    told = role_turn(shown.turns[1].payload())
     assert told.ts > 0
     assert {key: value for key, value in told.data.items() if key != "communication_type"} == {
         "turn": 2,
@@ -300,7 +300,7 @@ agentic_team:
 def test_configuration_model_documented_section_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text(AS_WRITTEN + "\nmine: {command: [mine]}\n")
     section = yaml.safe_load(AS_WRITTEN)["agentic_team"]
-    found = team_of(section)
+    found = roles_of(section)
     assert {name: role.agent for name, role in found.roles.items()} == AGENTS
     for name, role in section["roles"].items():
         assert found.roles[name].responsibilities == role["responsibilities"]
@@ -308,11 +308,11 @@ def test_configuration_model_documented_section_is_accepted(tmp_path: Path) -> N
 
 
 def test_configuration_model_missing_role_mappings_are_merged() -> None:
-    found = team_of({"max_turns": 5, "roles": {QA: {"agent": "gemini"}, "writer": None}})
+    found = roles_of({"max_turns": 5, "roles": {QA: {"agent": "gemini"}, "writer": None}})
     assert (found.max_turns, found.lead_role) == (5, LEAD)
     assert (found.roles[QA].agent, found.roles[QA].title) == ("gemini", "QA Engineer")
     assert (len(found.roles), found.roles["writer"].title) == (6, "writer")
-    assert team_of({"roles": {"tech_lead": {}}}).roles["tech_lead"].title == "tech lead"
+    assert roles_of({"roles": {"tech_lead": {}}}).roles["tech_lead"].title == "tech lead"
 
 
 def test_configuration_model_invalid_mappings_are_named() -> None:
@@ -339,7 +339,7 @@ def test_cli_repl_has_the_supported_commands() -> None:
 
 def bound_to(agent: str, **role: Any) -> WorkerSpec:
     """Return the worker of the lead, if this agent does its work."""
-    spec = team_of({"roles": {LEAD: {"agent": agent, **role}}})
+    spec = roles_of({"roles": {LEAD: {"agent": agent, **role}}})
     presets = load_presets()
     attempt = Attempt(RoleTeamState(spec, "x"))
     return worker_for(attempt, (), agent, only_writes=only_writes(agent, presets))
@@ -373,7 +373,7 @@ def test_validation_a_task_must_not_be_empty() -> None:
     with pytest.raises(click.UsageError, match="TASK is empty"):
         text_argument(" \n", "TASK")
     with pytest.raises(ValidationError):
-        CreateAgentRequest.model_validate({"goal": "", "team": {}})
+        CreateAgentRequest.model_validate({"goal": "", "roles": {}})
 
 
 def test_validation_at_least_one_agent_and_one_for_each_role() -> None:
@@ -385,7 +385,7 @@ def test_validation_at_least_one_agent_and_one_for_each_role() -> None:
 
 def test_validation_the_lead_must_be_a_role() -> None:
     with pytest.raises(InvalidInput, match=r"unknown role in agentic_team.lead_role 'boss' \("):
-        team_of({"lead_role": "boss"})
+        roles_of({"lead_role": "boss"})
 
 
 def test_protection_a_finalize_of_another_role_goes_to_the_lead() -> None:
@@ -426,7 +426,7 @@ def test_protection_without_a_finalize_the_result_is_a_bounded_fallback() -> Non
 def test_fallback_of_every_kind_of_agent_to_every_other(
     agent: str, fallback: str, type: str, does: str
 ) -> None:
-    spec = team_of({"roles": {LEAD: {"agent": agent, "fallback": fallback}}})
+    spec = roles_of({"roles": {LEAD: {"agent": agent, "fallback": fallback}}})
     attempt = Attempt(RoleTeamState(spec, "x"), is_fallback=True)
     found = worker_for(attempt, (), attempt.agent, only_writes=fallback.startswith("ollama"))
     assert (found.name, found.type) == (f"{LEAD}-fallback", type)
@@ -438,12 +438,12 @@ def test_fallback_of_every_kind_of_agent_to_every_other(
 # --- Observability -------------------------------------------------------------------------------
 
 
-def team_turn(data: dict[str, Any]) -> EventView:
-    return event("team.turn", **data)
+def role_turn(data: dict[str, Any]) -> EventView:
+    return event("role.turn", **data)
 
 
 def test_observability_a_turn_is_an_event_with_its_payload() -> None:
-    [kind] = [one for one in EVENT_TYPES if one.name == "team.turn"]
+    [kind] = [one for one in EVENT_TYPES if one.name == "role.turn"]
     assert tuple(play(to(QA, "x")).turns[0].payload()) == kind.fields
 
 
@@ -451,7 +451,7 @@ def test_observability_progress_shows_messages_between_roles_and_the_current_tur
     progress = RunProgress()
     assert progress.talk() == []
     state = play(to(DEVELOPER, "a"), to(QA, "b"), to(DEVELOPER, "c"), to(QA, "d"))
-    lines = [progress.see(team_turn(turn.payload())) for turn in state.turns]
+    lines = [progress.see(role_turn(turn.payload())) for turn in state.turns]
     assert [(line.who, line.text) for line in lines if line] == [
         (LEAD, "to software_developer: a"),
         (DEVELOPER, "to qa_engineer: b"),
@@ -464,7 +464,7 @@ def test_observability_progress_shows_messages_between_roles_and_the_current_tur
         "qa_engineer        -> software_developer  1x",
         "turn 5: qa_engineer",
     ]
-    progress.see(team_turn(play(finalized("f")).turns[0].payload() | {"turn": 5}))
+    progress.see(role_turn(play(finalized("f")).turns[0].payload() | {"turn": 5}))
     assert progress.talk()[-1] == "project_manager    -> user                finalize  <- the last"
 
 
@@ -474,9 +474,9 @@ def test_observability_the_nodes_of_turns_have_no_lines_of_their_own() -> None:
         event("node.created", name="turn-1-fallback", task="x"),
         event("node.completed", name="turn-1", summary="x"),
     ]
-    assert [RunProgress(has_team=True).see(one) for one in made] == [None] * 3
+    assert [RunProgress(has_roles=True).see(one) for one in made] == [None] * 3
     assert all(RunProgress().see(one) for one in made), "of another run they have"
-    assert RunProgress(has_team=True).see(event("node.created", name="facts", task="x"))
+    assert RunProgress(has_roles=True).see(event("node.created", name="facts", task="x"))
 
 
 def test_observability_a_snapshot_has_status_turns_edges_and_the_last_output() -> None:
@@ -492,7 +492,7 @@ def test_observability_a_snapshot_has_status_turns_edges_and_the_last_output() -
 @pytest.mark.parametrize("section", [[], "x", {"roles": []}, {"unknown": 1}, {"roles": {QA: 1}}])
 def test_security_a_wrong_section_is_refused(section: Any) -> None:
     with pytest.raises(InvalidInput, match="agentic_team"):
-        team_of(section)
+        roles_of(section)
     if isinstance(section, dict):
         assert CheckRolesRequest(section=section), "what is wrong with it is an answer, no refusal"
 
@@ -502,7 +502,7 @@ def test_security_a_wrong_section_is_refused(section: Any) -> None:
 
 def test_extension_guide_a_new_role_is_a_mapping_with_its_own_fallback() -> None:
     role = {"title": "Writer", "agent": "ollama/qwen3", "responsibilities": "Write the docs."}
-    spec = team_of({"roles": {"writer": role | {"fallback": "codex"}}})
+    spec = roles_of({"roles": {"writer": role | {"fallback": "codex"}}})
     state = play(to("writer", "Describe it"), spec=spec)
     assert (state.role, state.turns[0].to_agent) == ("writer", "ollama/qwen3")
     assert "You are Writer (`writer`)" in role_prompt_of(state)
@@ -533,12 +533,12 @@ def test_extension_guide_an_agent_is_added_and_enabled_by_configuration(tmp_path
         ["agentic-shell"],
         ["agentic-shell", "--max-turns", "16"],
         ["agentic-shell", "--offline"],
-        ["team", "validate"],
-        ["team", "agents"],
+        ["roles", "validate"],
+        ["roles", "agents"],
     ],
 )
 def test_operational_commands(words: list[str]) -> None:
-    command: click.Command = agentic_shell if words[0] == "agentic-shell" else team_command
+    command: click.Command = agentic_shell if words[0] == "agentic-shell" else roles_command
     if isinstance(command, click.Group):
         command = command.commands[words[1]]
     options = [word for word in words[1:] if word.startswith("--")]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.team import USER, agents_of, command_of, kind_of, problems_of, team_of
+from agiraph.core.roles import USER, agents_of, command_of, kind_of, problems_of, roles_of
 from agiraph.roles.decisions import RoleDecision, parse_decision
 from agiraph.roles.engine import LEAD_FAILURES, Failure, edges_of
 from tests.unit.roles.teams import DEVELOPER, LEAD, QA, finalized, play, team, to
@@ -94,11 +94,11 @@ def test_parser_raises_only_its_own_error(text: str) -> None:
 )
 def test_an_invalid_mapping_is_refused_and_named(section: Any, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
-        team_of(section)
+        roles_of(section)
 
 
 def test_a_role_of_an_unusable_agent_cannot_work_unless_its_fallback_can() -> None:
-    spec = team_of(
+    spec = roles_of(
         {"roles": {QA: {"agent": "gemini", "fallback": "codex"}, LEAD: {"agent": "claude"}}}
     )
     assert agents_of(spec) == ["claude", "gemini", "codex"]
@@ -117,7 +117,7 @@ def test_agent_name_determines_kind_and_command() -> None:
     assert command_of("claude") == "claude-code"
     assert command_of("claude --model opus") == "claude-code --model opus"
     assert command_of("claudette") == "claudette"
-    assert team_of({"roles": {QA: {"agent": " claude "}}}).roles[QA].agent == "claude"
+    assert roles_of({"roles": {QA: {"agent": " claude "}}}).roles[QA].agent == "claude"
 
 
 # --- properties ----------------------------------------------------------------------------------

@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.board import commands as c
-from agiraph.board.commands import OF_TEAM
+from agiraph.board.commands import OF_ROLES
 from agiraph.core.models import NodeResult
+from agiraph.core.roles import roles_of
 from agiraph.core.specs import NodeSpec
-from agiraph.core.team import team_of
 from agiraph.roles.on_board import TurnFold, current_turn
 from tests.unit.board.board_driver import BoardDriver
 
 LEAD, QA = "project_manager", "qa_engineer"
-TEAM = team_of({"max_turns": 6, "roles": {LEAD: {"fallback": "a/b"}, QA: {}}})
+TEAM = roles_of({"max_turns": 6, "roles": {LEAD: {"fallback": "a/b"}, QA: {}}})
 
 STEPS = st.lists(st.sampled_from(["to the lead", "to QA", "fails", "again"]), max_size=16)
 
@@ -61,4 +61,4 @@ def test_repeated_turn_counts_with_its_second_result() -> None:
     take(driver, "to the lead", 3)
     after = fold.current_turn(driver.board)
     assert [turn.message for turn in after.state.turns] == ["message 3"]
-    assert after.cause == f"{OF_TEAM}turn-2"
+    assert after.cause == f"{OF_ROLES}turn-2"

@@ -9,15 +9,15 @@ from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
 from agiraph.board.events import BoardEvent
 from agiraph.core.models import NodeResult
+from agiraph.core.roles import RoleTeamSpec, roles_of
 from agiraph.core.specs import NodeSpec
-from agiraph.core.team import RoleTeamSpec, team_of
 from agiraph.roles.engine import RoleTeamState
 from agiraph.roles.on_board import Attempt, current_turn, turn_number, worker_for
 from tests.unit.board.board_driver import BoardDriver
 from tests.unit.roles.teams import DEVELOPER, LEAD, QA
 
 TASK = "Build it"
-SPEC = team_of(
+SPEC = roles_of(
     {
         "max_turns": 6,
         "roles": {DEVELOPER: {"agent": "codex", "fallback": "ollama/x"}, QA: {"agent": "gemini"}},
@@ -42,7 +42,7 @@ class TeamDriver(BoardDriver):
         """Have the current turn begun, as a coordinator does."""
         attempt = current_turn(self.board, self.spec, TASK)
         worker = worker_for(attempt, (), "a/b", only_writes=False)
-        self.do(c.SpawnWorker(f"team:{worker.name}", worker))
+        self.do(c.SpawnWorker(f"roles:{worker.name}", worker))
         node = NodeSpec(name=attempt.node, task="take it", worker=worker.name)
         self.do(c.CreateNode(attempt.cause, node))
         self.settle()
@@ -110,7 +110,7 @@ def test_role_with_a_lost_worker_gets_another_worker() -> None:
 
 
 def test_node_name_determines_its_turn() -> None:
-    causes = ("team:turn-12", "team:turn-3-fallback", "team:qa_engineer", "c-turn-1")
+    causes = ("roles:turn-12", "roles:turn-3-fallback", "roles:qa_engineer", "c-turn-1")
     assert [turn_number(cause) for cause in causes] == [12, 3, None, None]
 
 
@@ -151,7 +151,7 @@ def test_restored_journal_keeps_complete_turns_and_continues(
             at_work = [node.cause for node in board.nodes.values() if not node.has_ended]
             assert at_work in ([], [attempt.cause]), "the turn that was begun is the one to take"
             later = {node.cause for node in board.nodes.values()}
-            assert f"team:turn-{attempt.state.number + 1}" not in later
+            assert f"roles:turn-{attempt.state.number + 1}" not in later
     assert known == len(whole)
 
 

@@ -113,7 +113,7 @@ test("a token is made, its secret shown once; another one is revoked by its name
   await press("Add a token");
   fireEvent.change(screen.getByLabelText("Name"), { target: { value: "new" } });
   fireEvent.change(screen.getByLabelText("Valid for"), { target: { value: "30d" } });
-  await press("Make the token");
+  await press("Create the token");
   await screen.findByText("agt_secret");
   expect(calls).toEqual([["POST", "/tokens", { name: "new", scope: "read", expires_in_seconds: 2_592_000 }]]);
   await press("Close");
@@ -150,10 +150,10 @@ test("log lines are shown with their fields", async () => {
 
 test("agents that ended long ago are deleted, those with triggers kept", async () => {
   open("tidy");
-  await press("Show them");
+  await press("Show these agents");
   expect((await screen.findByText(/Kept, because/)).textContent).toContain("watcher");
   await press("Delete 1 agent");
-  const dialog = screen.getByRole("dialog", { name: "Delete this agent for good?" });
+  const dialog = screen.getByRole("dialog", { name: "Delete this agent permanently?" });
   expect(dialog.textContent).toContain("old");
   expect(calls).toEqual([]);
   await userEvent.click(within(dialog).getByRole("button", { name: "Delete 1 agent" }));

@@ -1,12 +1,12 @@
 // The turns of an Agentic Team, oldest first: all, or those from one role to another.
 import { useTranslation } from "react-i18next";
 
-import type { TeamRun } from "~/api/team";
+import type { RolesRun } from "~/api/roles";
 import { classes, Markdown, Time } from "~/ui";
 import styles from "./communication.module.css";
 
 interface TurnsProps {
-  run: TeamRun;
+  run: RolesRun;
   pair?: { from: string; to: string };
 }
 

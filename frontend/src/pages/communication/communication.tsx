@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Link, useSearchParams } from "react-router";
 
 import { useAgent } from "~/api/queries";
-import { type TeamRun, trafficOf, useTeam } from "~/api/team";
+import { type RolesRun, trafficOf, useRoleTurns } from "~/api/roles";
 import { useTraffic, type Traffic } from "~/api/traffic";
 import { classes, Empty, Icon, IconButton, Loaded, Page, paths, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
 import { keyOf, pictureOf } from "./circle";
@@ -16,12 +16,12 @@ import { Turns } from "./Turns";
 export default function Communication() {
   const { t } = useTranslation("communication");
   const agent = useAgentId();
-  const hasTeam = useAgent(agent).data?.has_team ?? false;
-  const team = useTeam(agent, hasTeam);
-  const query = useTraffic(agent, !hasTeam);
-  if (hasTeam)
+  const hasRoles = useAgent(agent).data?.has_roles ?? false;
+  const team = useRoleTurns(agent, hasRoles);
+  const query = useTraffic(agent, !hasRoles);
+  if (hasRoles)
     return (
-      <Page title={t("title")} actions={<Link to={paths.team(agent)}>{t("studio")}</Link>} isWhole>
+      <Page title={t("title")} actions={<Link to={paths.studio(agent)}>{t("studio")}</Link>} isWhole>
         <Loaded query={team} lines={6}>
           {(run) => <Shown agent={agent} traffic={trafficOf(run)} run={run} />}
         </Loaded>
@@ -54,7 +54,7 @@ interface Choice {
 interface ShownProps {
   agent: string;
   traffic: readonly Traffic[];
-  run?: TeamRun;
+  run?: RolesRun;
 }
 
 function Shown({ agent, traffic, run }: ShownProps) {

@@ -14,7 +14,7 @@ export const GROUPS = [
   "agent",
   "stage",
   "node",
-  "team",
+  "role",
   "worker",
   "message",
   "model",

@@ -34,7 +34,7 @@ async function open(scope: string): Promise<(string | null)[]> {
       </MemoryRouter>
     </QueryClientProvider>,
   );
-  await userEvent.click(screen.getByRole("button", { name: /What can be done/ }));
+  await userEvent.click(screen.getByRole("button", { name: /Actions for/ }));
   return screen.getAllByRole("menuitem").map((item) => item.textContent);
 }
 
@@ -47,9 +47,9 @@ test("old nodes are shown before they are removed", async () => {
   await open("control");
   await userEvent.click(screen.getByRole("menuitem", { name: "Remove old nodes" }));
   expect(screen.queryByRole("button", { name: /for good/ })).toBeNull();
-  await userEvent.click(screen.getByRole("button", { name: "Show them" }));
+  await userEvent.click(screen.getByRole("button", { name: "Show these nodes" }));
   await screen.findByText("Task: An old task");
-  await userEvent.click(screen.getByRole("button", { name: "Remove 2 nodes for good" }));
+  await userEvent.click(screen.getByRole("button", { name: "Remove 2 nodes permanently" }));
   await waitFor(() => expect(calls).toHaveLength(2));
   const body = { older_than_seconds: 15_552_000, below: 0.3, keep: ["preference", "project"] };
   expect(calls).toEqual([

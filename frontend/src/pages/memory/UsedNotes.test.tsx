@@ -41,5 +41,5 @@ test("the notes that entered an agent's prompts are listed by run, the last run 
 
 test("an agent without such notes says so", async () => {
   await open();
-  expect(await screen.findByText("No notes of earlier work entered its prompts")).toBeDefined();
+  expect(await screen.findByText("No notes of earlier work were added to its prompts")).toBeDefined();
 });

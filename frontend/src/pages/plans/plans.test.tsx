@@ -49,7 +49,7 @@ const write = (text: string) => fireEvent.change(screen.getByLabelText("Plan fil
 test("a plan is checked and drawn once one pauses typing, and then run", async () => {
   open("/plans");
   write(GOOD);
-  await screen.findByText(/It can be followed: 1 node/);
+  await screen.findByText(/The plan is valid: 1 node/);
   expect(screen.getByRole("img", { name: "The nodes of the plan" }).getAttribute("src")).toBe("blob:picture");
   await userEvent.click(screen.getByRole("button", { name: "Run this plan" }));
   await screen.findByText("the form");
@@ -73,13 +73,13 @@ test("the plan of a run is shown as YAML", async () => {
 test("a browser that may only read can check plans, and runs none", async () => {
   open("/plans", "read");
   write(GOOD);
-  await screen.findByText(/It can be followed/);
+  await screen.findByText(/The plan is valid/);
   expect(screen.queryByRole("button", { name: "Run this plan" })).toBeNull();
-  expect(screen.queryByRole("button", { name: "Have one written" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Let a model write a plan" })).toBeNull();
 });
 
 test("having a plan written opens the form of a new agent that only plans", async () => {
   open("/plans");
-  await userEvent.click(screen.getByRole("button", { name: "Have one written" }));
+  await userEvent.click(screen.getByRole("button", { name: "Let a model write a plan" }));
   expect(keptDraft()).toMatchObject({ planning: "static", isPlanOnly: true });
 });

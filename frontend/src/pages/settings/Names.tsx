@@ -10,7 +10,7 @@ import { SettingField } from "./SettingField";
 import styles from "./settings.module.css";
 
 /** In agents.yaml beside the agents, and no agent. */
-const TEAM = "agentic_team";
+const AGENTIC_TEAM = "agentic_team";
 
 export function Names(props: FormProps) {
   const { t } = useTranslation("settings");
@@ -46,8 +46,8 @@ export function Names(props: FormProps) {
               <span className={styles.short}>{inShort(rows.get(name)?.value)}</span>
               {mine.has(name) && <Badge tone="busy">{t("yours")}</Badge>}
             </button>
-            {name === chosen && name !== TEAM && <Fields {...props} name={name} />}
-            {name === chosen && name === TEAM && <Link to={paths.teamRoles}>{t("teamRoles")}</Link>}
+            {name === chosen && name !== AGENTIC_TEAM && <Fields {...props} name={name} />}
+            {name === chosen && name === AGENTIC_TEAM && <Link to={paths.editRoles}>{t("editRoles")}</Link>}
           </li>
         ))}
         {chosen !== null && !all.includes(chosen) && (

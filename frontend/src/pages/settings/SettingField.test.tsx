@@ -65,14 +65,14 @@ test("a table of records is edited field by field, and each change is one of tha
   write("grant", "ada\n");
   expect((screen.getByLabelText("grant") as HTMLTextAreaElement).value).toBe("ada\n");
   add("servers", "web");
-  fireEvent.click(screen.getByLabelText("Take servers.db.env.A out"));
+  fireEvent.click(screen.getByLabelText("Remove servers.db.env.A"));
   expect(changes()).toEqual([
     ["servers.db.env.B", "3"],
     ["servers.db.seconds", 0.5],
     ["servers.db.grant", ["ada"]],
     ["servers.db.env.A", "-"],
   ]);
-  fireEvent.click(screen.getByLabelText("Take servers.db out"));
+  fireEvent.click(screen.getByLabelText("Remove servers.db"));
   expect(changes()).toEqual([["servers.db", "-"]]);
 });
 
@@ -80,9 +80,9 @@ test("a shipped table is taken over as a whole where one's own replaces it", () 
   render(<Shown path={["headers"]} fallback={{ one: "1", two: "2" }} />);
   write("two", "3");
   expect(changes()).toEqual([["headers", { one: "1", two: "3" }]]);
-  fireEvent.click(screen.getByLabelText("Take headers.one out"));
+  fireEvent.click(screen.getByLabelText("Remove headers.one"));
   expect(changes().at(-1)).toEqual(["headers.one", "-"]);
-  fireEvent.click(screen.getByLabelText("Back to the default of headers"));
+  fireEvent.click(screen.getByLabelText("Reset headers to the default"));
   expect(changes()).toEqual([["headers", "-"]]);
 });
 

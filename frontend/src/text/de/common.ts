@@ -1,7 +1,7 @@
 import type { common as en } from "../en/common";
 
 export const common: typeof en = {
-  again: "Noch einmal",
+  again: "Erneut versuchen",
   cancel: "Abbrechen",
   close: "Schließen",
   copy: "Kopieren",

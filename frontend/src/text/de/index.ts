@@ -19,7 +19,7 @@ import { questions } from "./questions";
 import { result } from "./result";
 import { settings } from "./settings";
 import { status } from "./status";
-import { team } from "./team";
+import { roles } from "./roles";
 import { timeline } from "./timeline";
 import { triggers } from "./triggers";
 import { usage } from "./usage";
@@ -47,7 +47,7 @@ export const de: Texts = {
   result,
   settings,
   status,
-  team,
+  roles,
   timeline,
   triggers,
   usage,

@@ -2,9 +2,9 @@ import type { login as en } from "../en/login";
 
 export const login: typeof en = {
   title: "Anmelden",
-  about: "Geben Sie dies ein, wo Agiraph läuft, und öffnen Sie den Link, der erscheint:",
-  orUi: "oder, um den Browser öffnen zu lassen:",
-  waiting: "Diese Seite geht von selbst weiter, sobald Sie angemeldet sind.",
+  about: "Geben Sie diesen Befehl auf dem Rechner ein, auf dem Agiraph läuft, und öffnen Sie den ausgegebenen Link:",
+  orUi: "oder öffnen Sie den Browser direkt:",
+  waiting: "Diese Seite wird automatisch fortgesetzt, sobald Sie angemeldet sind.",
   code: "Code einfügen",
-  away: "Agiraph antwortet nicht; es wird weiter versucht.",
+  away: "Agiraph antwortet nicht; es wird erneut versucht.",
 };

@@ -5,8 +5,8 @@ export const events = {
   node: "Node",
   allTypes: "All types",
   everyone: "Everyone",
-  none: "Nothing fits",
-  noneAbout: "No event of this agent is of this type, entity and node. What happens from now on appears here.",
+  none: "No event matches",
+  noneAbout: "This agent has no event of this type, entity and node. New events appear here.",
   newer: "{{count}} new events",
   newer_one: "{{count}} new event",
   toEnd: "To the newest",
@@ -18,7 +18,7 @@ export const events = {
   run: "run {{run}}",
   copy: "Copy the address of this event",
   copied: "Copied",
-  notCopied: "This browser does not allow that",
+  notCopied: "This browser does not allow copying",
   /** Templates by type of event. The gateway sends the English sentences. */
   sentence: {} as Record<string, Record<string, string>>,
 };

@@ -19,7 +19,7 @@ import { questions } from "./questions";
 import { result } from "./result";
 import { settings } from "./settings";
 import { status } from "./status";
-import { team } from "./team";
+import { roles } from "./roles";
 import { timeline } from "./timeline";
 import { triggers } from "./triggers";
 import { usage } from "./usage";
@@ -46,7 +46,7 @@ export const en = {
   result,
   settings,
   status,
-  team,
+  roles,
   timeline,
   triggers,
   usage,

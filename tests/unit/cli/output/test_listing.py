@@ -134,7 +134,7 @@ def test_record_fields_are_shown_in_plain_units(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Spent(BaseModel):
-        has_team: bool = False
+        has_roles: bool = False
         is_estimate: bool = True
         cost_usd: float = 0.0
         tokens: int = 0
@@ -142,7 +142,7 @@ def test_record_fields_are_shown_in_plain_units(
     Details(Spent()).print(as_json=False)
     shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     values = {key.strip(): value.strip() for key, value in shown.items()}
-    assert values == {"has team": "no", "is estimate": "yes", "cost usd": "$0.00", "tokens": "0"}
+    assert values == {"has roles": "no", "is estimate": "yes", "cost usd": "$0.00", "tokens": "0"}
 
 
 def test_models_without_a_supervisor_are_read_from_the_environment(

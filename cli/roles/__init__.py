@@ -1,0 +1,1 @@
+"""The commands of the Agentic Team: `agiraph roles` and `agiraph agentic-shell`."""

@@ -1,1 +1,0 @@
-"""The commands of the Agentic Team: `agiraph team` and `agiraph agentic-shell`."""

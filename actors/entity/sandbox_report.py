@@ -15,6 +15,7 @@ from agiraph.settings.config import Config, SandboxConfig
 from agiraph.tools.sandbox import probe
 from agiraph.tools.sandbox.input_news import GIT_COMMANDS, git_commands_data
 from agiraph.tools.sandbox.inventory import inventory
+from agiraph.tools.sandbox.managers import is_program
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import bash
@@ -95,9 +96,19 @@ def machine_in_words(config: Config, place: CommandPlace) -> str:
         f"Limits of a command with all that it starts: {', '.join(limits)}. You see "
         f"{shell.output_limit:,} bytes of its output; the middle of a longer output is left out.",
         f"`read_file` shows {config.files.read_limit:,} bytes at once.",
-        *([place.writable, NO_HOME] if sandbox.is_up else []),
+        *([place.writable] if sandbox.is_up else []),
+        *([NO_HOME] if sandbox.is_up and "HOME" not in shell.environment else []),
     ]
+    if environments := _environments_in(place.input_dir):
+        lines.insert(1, f"The input has its own Python environment: {', '.join(environments)}.")
     return HEADING + first + "\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
+def _environments_in(input_dir: Path | None) -> list[str]:
+    """Return the usual virtual environments of an input folder that have a Python."""
+    usual = (".venv", "venv", "env")
+    found = [name for name in usual if input_dir and is_program(input_dir / name / "bin/python")]
+    return [f"`$AGIRAPH_INPUT/{name}/bin/python`" for name in found]
 
 
 def effect_of(sandbox: Sandbox) -> str:

@@ -64,7 +64,8 @@ async def told(
 def machine(tmp_path: Path, path: str = os.defpath, **sandbox: Any) -> str:
     """Return the section about the machine for the worker `ada` in the role `writer`."""
     config = load_config().model_copy(update={"sandbox": settings(**sandbox)})
-    place = CommandPlace(path, None, tmp_path / "home", ("ada", "writer"), OF_WORKER)
+    project = tmp_path / "project"
+    place = CommandPlace(path, project, tmp_path / "home", ("ada", "writer"), OF_WORKER)
     return machine_in_words(config, place)
 
 
@@ -104,6 +105,7 @@ def test_machine_section_names_programs_with_versions(
     monkeypatch.setenv("HOME", str(person.root))
     found(monkeypatch, WORKS)
     text = machine(tmp_path, person.path.removesuffix(f":{os.defpath}"))
+    assert "its own Python environment: `$AGIRAPH_INPUT/.venv/bin/python`." in text
     assert "- Programs: python3 3.11 with pytest, node 22.1.0, npm, rg, jq, ruby." in text
     assert machine(tmp_path, str(tmp_path)).count("Programs: none of the usual ones.") == 1
 

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.unit.tools.entity_tools import EntityTools
 
 
@@ -80,6 +82,26 @@ async def test_a_listing_is_one_object_with_kinds_and_sizes(entity: EntityTools)
             {"name": "pipe", "kind": "other"},
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("input/nothing", "does not exist"),
+        ("scratch/nothing", "does not exist"),
+        ("nodes/up-worker-0b0b0b/scratch", "may not be listed"),
+        ("../../../../../x", "may not be listed"),
+        ("/etc", "absolute paths"),
+        ("input/a.csv", "is a file"),
+    ],
+)
+async def test_folder_that_cannot_be_listed_is_an_error_with_the_reason(
+    entity: EntityTools, path: str, reason: str
+) -> None:
+    (entity.input / "a.csv").touch()
+    entity.run.node("up-worker-0b0b0b").scratch.mkdir(parents=True)
+    result = await entity.call("list_files", path=path)
+    assert (result.is_error, reason in result.content) == (True, True), result.content
 
 
 async def test_name_that_is_not_utf8_is_listed(entity: EntityTools) -> None:

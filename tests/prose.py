@@ -19,7 +19,7 @@ from typing import Final
 
 import click
 
-from tests.unit.pages import PAGES, ROOT, Page, PageText
+from tests.unit.pages import PAGES, ROOT, Page, PagePiece
 
 PRODUCT: Final = ("agiraph", "actors", "transport", "cli")
 PHRASES: Final = re.compile(
@@ -49,33 +49,33 @@ COMMITS: Final = 100
 SUBJECT_LENGTH: Final = 72
 
 
-def python_lines(path: Path) -> Iterator[tuple[str, PageText]]:
+def python_lines(path: Path) -> Iterator[tuple[str, PagePiece]]:
     """Yield each line of a source file's docstrings and comments, with the name of its body."""
     source, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield "comments", PageText(f"{name}:{token.start[0]}", token.string)
+            yield "comments", PagePiece(f"{name}:{token.start[0]}", token.string)
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
             continue
         if isinstance(node.value.value, str):
             for offset, text in enumerate(node.value.value.splitlines()):
-                yield "docstrings", PageText(f"{name}:{node.lineno + offset}", text)
+                yield "docstrings", PagePiece(f"{name}:{node.lineno + offset}", text)
 
 
-def help_lines() -> Iterator[PageText]:
+def help_lines() -> Iterator[PagePiece]:
     """Yield the help texts of commands and options, each text once, by its first command line."""
     from cli.main import agiraph
 
     seen: set[str] = set()
 
-    def walk(command: click.Command, words: str) -> Iterator[PageText]:
+    def walk(command: click.Command, words: str) -> Iterator[PagePiece]:
         texts = [(words, command.help or "")]
         texts += [(f"{words} {one.name}", getattr(one, "help", "") or "") for one in command.params]
         for place, text in texts:
             if text not in seen:
                 seen.add(text)
-                yield PageText(place, text)
+                yield PagePiece(place, text)
         if isinstance(command, click.Group):
             context = click.Context(command)
             for name in command.list_commands(context):
@@ -86,18 +86,18 @@ def help_lines() -> Iterator[PageText]:
     yield from walk(agiraph, "agiraph")
 
 
-def commit_lines() -> Iterator[PageText]:
+def commit_lines() -> Iterator[PagePiece]:
     """Yield the subjects of the last COMMITS commits; none outside of a git repository."""
     log = ["git", "log", f"-{COMMITS}", "--no-merges", "--format=%h %s"]
     found = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False)
     for line in found.stdout.splitlines():
         commit, _, subject = line.partition(" ")
-        yield PageText(commit, subject)
+        yield PagePiece(commit, subject)
 
 
-def bodies() -> dict[str, list[PageText]]:
+def bodies() -> dict[str, list[PagePiece]]:
     """Return all lines of text for people, by body."""
-    found: dict[str, list[PageText]] = {name: [] for name in LIMITS}
+    found: dict[str, list[PagePiece]] = {name: [] for name in LIMITS}
     for folder in PRODUCT:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for body, line in python_lines(path):
@@ -113,12 +113,12 @@ def bodies() -> dict[str, list[PageText]]:
     return found
 
 
-def phrases_in(line: PageText) -> list[str]:
+def phrases_in(line: PagePiece) -> list[str]:
     """Return the phrases of a line that replace a noun; names in back quotes do not count."""
     return [match[0] for match in PHRASES.finditer(QUOTED.sub("", line.text))]
 
 
-def rate(lines: Iterable[PageText]) -> float:
+def rate(lines: Iterable[PagePiece]) -> float:
     """Return the number of phrases per 1,000 words."""
     texts = list(lines)
     words = sum(len(WORD.findall(line.text)) for line in texts)

@@ -9,7 +9,7 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from cli.chaos.full_disk import run_on_small_disk
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.small_disk import small_disk
 

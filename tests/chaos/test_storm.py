@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.storm import BLOWS, HAMMERED, STRIKES
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.scenarios.scenario_home import processes_of
 
 DEADLINE_SECONDS = 240.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from tests.clients import table
-from tests.clients.catalog import CASES, CLIENTS, Client, Newest, Row, plan
+from tests.clients.catalog import CASES, CLIENTS, Client, ClientRelease, Newest, plan
 from tests.clients.judge import Cell, ObservedRun, as_json, is_worse, judged
 from tests.clients.play import ClientHome, placed, play
 from tests.fakes.real_agents import CannotInstall, newest
@@ -92,7 +92,7 @@ def _list(clients: Sequence[Client]) -> None:
         print(f"{one.name:18} {known.package} {known.version}{node}{lacks and f'  ({lacks})'}")
 
 
-def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Result:
+def _play_row(row: ClientRelease, wanted: argparse.Namespace, until: float) -> table.Result:
     """Play one release; a release that cannot be installed is a row with that problem."""
     title = f"{row.client.name} {row.release.version}"
     if row.problem:
@@ -117,7 +117,7 @@ def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Resul
 
 
 @contextmanager
-def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
+def _folder(row: ClientRelease, keep: Path | None) -> Iterator[Path]:
     """Yield a folder, which is removed after the block unless it is in `keep`."""
     if keep is not None:
         folder = (keep / f"{row.client.name}-{row.release.version}").resolve()
@@ -128,7 +128,9 @@ def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
         yield Path(made)
 
 
-def _play_case(live_home: ClientHome, row: Row, case: str, seconds: float) -> dict[str, Cell]:
+def _play_case(
+    live_home: ClientHome, row: ClientRelease, case: str, seconds: float
+) -> dict[str, Cell]:
     began = time.monotonic()
     print(f"{row.client.name} {row.release.version}: {case} ...", flush=True)
     try:

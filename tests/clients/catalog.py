@@ -46,7 +46,7 @@ class Client:
 
 
 @dataclass(frozen=True)
-class Row:
+class ClientRelease:
     """One release of one client to play, or the reason why not; `is_newest` by the registry."""
 
     client: Client
@@ -93,7 +93,7 @@ CLIENTS = (
 Newest = Callable[[Release], tuple[str, int]]
 
 
-def plan(clients: Sequence[Client], newest: Newest) -> list[Row]:
+def plan(clients: Sequence[Client], newest: Newest) -> list[ClientRelease]:
     """Return the rows to play: of each client the last known release and, if different, the newest.
 
     `newest` asks a registry for a version and the Node it needs; CannotInstall becomes a row.
@@ -101,13 +101,16 @@ def plan(clients: Sequence[Client], newest: Newest) -> list[Row]:
     return [row for client in clients for row in _rows(client, newest)]
 
 
-def _rows(client: Client, newest: Newest) -> list[Row]:
+def _rows(client: Client, newest: Newest) -> list[ClientRelease]:
     known = client.known
     try:
         version, node = newest(known)
     except CannotInstall as error:
-        return [Row(client, known), Row(client, known, is_newest=True, problem=str(error))]
+        return [
+            ClientRelease(client, known),
+            ClientRelease(client, known, is_newest=True, problem=str(error)),
+        ]
     if version == known.version:
-        return [Row(client, known, is_newest=True)]
+        return [ClientRelease(client, known, is_newest=True)]
     release = replace(known, version=version, node=node or known.node)
-    return [Row(client, known), Row(client, release, is_newest=True)]
+    return [ClientRelease(client, known), ClientRelease(client, release, is_newest=True)]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from tests.clients.catalog import CASES, KILLED, Row
+from tests.clients.catalog import CASES, KILLED, ClientRelease
 from tests.clients.hostile import RAN
 
 RANK = {"no": 0, "-": 1, "sandbox": 1, "refused": 2, "yes": 2}
@@ -55,7 +55,7 @@ def is_worse(cell: Cell, declared: str) -> bool:
     return RANK[cell.word] < RANK[declared]
 
 
-def judged(case: str, row: Row, seen: ObservedRun) -> dict[str, Cell]:
+def judged(case: str, row: ClientRelease, seen: ObservedRun) -> dict[str, Cell]:
     """Return the cells of one case; cells that the agent is declared to lack stay so."""
     judges = {"work": _work, "kills": _kills, "config": _config}
     cells = judges[case](seen)
@@ -143,7 +143,7 @@ def _kills(seen: ObservedRun) -> dict[str, Cell]:
     return cells
 
 
-def as_json(row: Row, cells: Mapping[str, Cell]) -> dict[str, object]:
+def as_json(row: ClientRelease, cells: Mapping[str, Cell]) -> dict[str, object]:
     """Return a row as JSON."""
     return {
         "agent": row.client.name,

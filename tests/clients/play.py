@@ -27,7 +27,7 @@ from agiraph.external.preset import load_agents
 from tests.clients import hostile, script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, KillOutcome, ObservedRun
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
 from tests.fakes.real_agents import Release, installed, node_folder
 from tests.scenarios.live_home import LiveHome, whole_lines

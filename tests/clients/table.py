@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.clients.catalog import CASES, KILLED, Row
+from tests.clients.catalog import CASES, KILLED, ClientRelease
 from tests.clients.judge import Cell
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "external-agents.md"
@@ -21,7 +21,7 @@ COLUMNS = (
     "kills",
     "usage",
 )
-Result = tuple[Row, Mapping[str, Cell]]
+Result = tuple[ClientRelease, Mapping[str, Cell]]
 
 
 def rendered(results: Sequence[Result], date: str) -> str:
@@ -35,7 +35,7 @@ def rendered(results: Sequence[Result], date: str) -> str:
     return "\n".join([*head, *(_line(row, cells) for row, cells in results)]) + "\n"
 
 
-def _line(row: Row, cells: Mapping[str, Cell]) -> str:
+def _line(row: ClientRelease, cells: Mapping[str, Cell]) -> str:
     words = [row.client.name, row.release.version]
     if row.problem and not cells:
         return f"| {' | '.join(words)} | cannot be installed |{' |' * (len(COLUMNS) - 3)}"

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from agiraph.messages.host import HostRefused, KnownHosts, UplinkState
-from tests.fakes.forked import forking
+from tests.fakes.forked_command import forking
 from tests.fakes.launches import launch_of
 from transport import tickets
 from transport.codec import Codec

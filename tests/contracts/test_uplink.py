@@ -14,7 +14,7 @@ import pytest
 import zmq
 
 from tests.contracts.bus import PATIENCE, Ping, Task, depths_of, numbers, take, until
-from tests.contracts.far import UplinkHome, uplink_home
+from tests.contracts.uplink_home import UplinkHome, uplink_home
 from tests.fakes.bad_network import BadNetwork
 from transport import protocol, sockets, uplink
 from transport.endpoint import Endpoint

@@ -65,7 +65,7 @@ from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, ListTriggers
 from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
 from agiraph.triggers.trigger_set import FiringLimits
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from transport.endpoint import Received
 
 Result = TypeVar("Result")
@@ -113,7 +113,7 @@ class GatewayHome:
 
     def __init__(self, path: Path) -> None:
         self.home = Home(path)
-        self.line = FakeLine(path)
+        self.line = FakeRuntime(path)
         self.children: dict[str, ChildInfo] = {}
         self.loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None

@@ -1,8 +1,8 @@
 """Fresh interpreters that need no imports: forked by a process that has imported everything.
 
-A process of `tests.fakes.forked` starts its own processes as programs: a supervisor its router and
-its spawner, a command the supervisor of its run. Here they are forked from it instead. A command
-forks them while it has one thread, a supervisor at any time: a router that was killed would
+A process of `tests.fakes.forked_command` starts its own processes as programs: a supervisor its
+router and its spawner, a command the supervisor of its run. Here they are forked from it instead. A
+command forks them while it has one thread, a supervisor at any time: a router that was killed would
 otherwise cost a second of imports. Other tests start a supervisor as a real program.
 """
 
@@ -35,7 +35,7 @@ from agiraph.core.record import build_records
 from agiraph.llm.network import trusted
 from agiraph.llm.providers.sdk import load_sdk
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.forked import begin_as_program
+from tests.fakes.forked_command import begin_as_program
 
 preload((*MODULES, *AGENT_MODULES))
 for kind in ("router", "broker", "human"):

@@ -30,7 +30,7 @@ from typing import Final
 from rich.cells import cell_len
 
 from cli.command_table import COMMANDS
-from tests.fakes.forked import begun
+from tests.fakes.forked_command import begun
 from tests.integration.waiting import until
 
 Size = tuple[int, int]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.http.discovery import is_held
-from tests.fakes.forked import FRONT_DOOR, ForkedCommand
+from tests.fakes.forked_command import FRONT_DOOR, ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.integration.waiting import until
 

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from agiraph.storage.host_folder import HostFolder
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.integration.probed_supervisor import ROOT, ProbedSupervisor
 from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.integration.probe import EVENTS, FAILED, orders_socket
 from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 

@@ -28,7 +28,7 @@ from agiraph.messages.model import (
 )
 from agiraph.settings.config import load_config
 from tests.fakes.accounts import begin_run
-from tests.fakes.forked import forking
+from tests.fakes.forked_command import forking
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,

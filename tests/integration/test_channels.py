@@ -22,8 +22,8 @@ from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from agiraph.settings.config import load_config
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome
-from tests.fakes.line import arrived
 from tests.fakes.mail_server import MailServer
 from tests.fakes.webhook_server import ReceivedPost, WebhookServer
 from tests.integration.waiting import until

@@ -21,8 +21,8 @@ from agiraph.messages.control import Ok, Pause, RefusedReply, Resume, Step
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, refused, running_gateway
-from tests.fakes.line import arrived
 from transport.endpoint import Received
 from transport.errors import DeadlineExceeded
 

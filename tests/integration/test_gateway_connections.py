@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
-from tests.integration.raw import RawConnection
+from tests.integration.raw_connection import RawConnection
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
 from agiraph.messages.event import EventAppended
 from agiraph.messages.text import TextMessage
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
-from tests.fakes.line import arrived
 
 
 @pytest.fixture

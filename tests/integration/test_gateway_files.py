@@ -10,7 +10,7 @@ from agiraph.http.api import FileContentView, FolderView
 from agiraph.http.client import Client, read_gateway_address
 from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused, running_gateway
-from tests.integration.raw import RawConnection
+from tests.integration.raw_connection import RawConnection
 from tests.integration.waiting import until
 
 

@@ -21,7 +21,7 @@ from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import CreateTokenRequest
 from agiraph.http.client import Client
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, running_gateway
-from tests.integration.raw import DEADLINE_SECONDS, RawConnection, ask
+from tests.integration.raw_connection import DEADLINE_SECONDS, RawConnection, ask
 from tests.integration.waiting import until
 
 SECRET = "the-secret-of-the-house"

@@ -24,8 +24,8 @@ from agiraph.http.api.access import SCOPES, Scope
 from agiraph.http.client import Client
 from agiraph.messages.question import AskQuestion
 from cli.main import agiraph
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
-from tests.fakes.line import arrived
 
 HTTP = httpx.Client(trust_env=False, verify=False, timeout=30)
 RULES = [rule for rule in rules_of(ROUTERS) if rule.scope is not None]

@@ -27,8 +27,8 @@ from agiraph.messages.knowledge import (
     RememberThis,
 )
 from agiraph.messages.question import AskQuestion
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused
-from tests.fakes.line import arrived
 
 LEAD = f"{AGENT}/coordinator"
 FAILED = FinishedNode(

@@ -20,7 +20,7 @@ from agiraph.http.client.connection import trust_of
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.integration.commands import Commands
-from tests.integration.raw import RawConnection, ask
+from tests.integration.raw_connection import RawConnection, ask
 from tests.integration.waiting import until
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")

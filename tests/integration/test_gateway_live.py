@@ -38,8 +38,8 @@ from agiraph.messages.text import TextMessage
 from agiraph.readmodel.message_log import MessageLog
 from cli.console.ui.source import ConsoleSource
 from cli.console.ui.state import ConsoleState
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, running_gateway
-from tests.fakes.line import arrived
 from transport.errors import NotStored
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)

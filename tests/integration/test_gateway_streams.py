@@ -13,8 +13,8 @@ from agiraph.core.models import Event
 from agiraph.http.client import AsyncClient, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EventAppended
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome
-from tests.fakes.line import arrived
 
 DEADLINE_SECONDS = 60.0
 

@@ -31,8 +31,8 @@ from agiraph.storage.home_folders import HomeLock
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.home import check_processes
 from cli.main import agiraph
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, refused, running_gateway
-from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"

@@ -24,11 +24,11 @@ class Api(ThreadingHTTPServer):
     """Keeps the pods of one namespace; requests without its token are refused."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Call)
+        super().__init__(("127.0.0.1", 0), ApiCall)
         self.pods: dict[str, dict[str, Any]] = {}
 
 
-class Call(BaseHTTPRequestHandler):
+class ApiCall(BaseHTTPRequestHandler):
     """One call of the API."""
 
     server: Api

@@ -14,8 +14,8 @@ from agiraph.messages.child import ListChildren
 from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
 from agiraph.readmodel.activities import Histogram
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
-from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

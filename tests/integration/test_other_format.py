@@ -6,7 +6,7 @@ import pytest
 
 from agiraph.storage.home import Home
 from agiraph.storage.home_format import FORMAT
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.integration.commands import DEADLINE_SECONDS, SUPERVISOR, Commands
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
-from tests.fakes.forked import FRONT_DOOR, ForkedCommand
+from tests.fakes.forked_command import FRONT_DOOR, ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Responder, Script, SeenRequest
 from tests.integration.waiting import until

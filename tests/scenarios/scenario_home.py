@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import FakeModelServer, Responder
 from tests.integration.waiting import is_gone, until
 

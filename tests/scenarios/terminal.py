@@ -22,7 +22,7 @@ from threading import Thread
 
 import pytest
 
-from tests.fakes.forked import FRONT_DOOR, begun
+from tests.fakes.forked_command import FRONT_DOOR, begun
 from tests.integration.waiting import until
 from tests.scenarios.scenario_home import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 
 from agiraph.core.turns import Usage
 from cli.exits import CLOSED_PIPE
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import Reply, say
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WORK, held, one_worker, publish

@@ -22,8 +22,7 @@ from cli.main import agiraph
 from tests.fakes.many_agents import multiplied
 from tests.fakes.model_server import Reply, SeenRequest, say
 from tests.fakes.terminal_session import SMALL, WIDE, Size, TerminalSession
-from tests.scenarios.live_home import LiveHome, running_home
-from tests.scenarios.plays import (
+from tests.scenarios.command_scenarios import (
     PLAYS,
     CommandScenario,
     commands_in,
@@ -31,6 +30,7 @@ from tests.scenarios.plays import (
     faults_of,
     path_of,
 )
+from tests.scenarios.live_home import LiveHome, running_home
 from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
 from tests.scenarios.terminal import Terminal, needs_tmux
@@ -149,7 +149,7 @@ def test_each_command_has_a_scenario() -> None:
     played = {path_of(play) for play in PLAYS}
     named = [path for path, command in commands_in(agiraph) if does_something(command)]
     without = [" ".join(path) for path in named if not any(p[: len(path)] == path for p in played)]
-    assert not without, f"a line for each in tests/scenarios/plays.py: {without}"
+    assert not without, f"a line for each in tests/scenarios/command_scenarios.py: {without}"
 
 
 def test_each_command_works_in_a_fresh_home(

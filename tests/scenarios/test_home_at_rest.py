@@ -16,7 +16,7 @@ import pytest
 
 from actors.runtime.processes import kill_all
 from cli.exits import CLOSED_PIPE
-from tests.fakes.forked import FRONT_DOOR, begun
+from tests.fakes.forked_command import FRONT_DOOR, begun
 from tests.fakes.front_door import run_here
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, running_home

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from agiraph.core.hosts import read_invitation
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.machine import LISTENS
 from tests.integration.probed_supervisor import ROOT

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.front_door import run_here
-from tests.fakes.odd_files import UNREADABLE
+from tests.fakes.irregular_files import UNREADABLE
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, running_home
 from tests.scenarios.scenario_home import ROOT, JsonObject, processes_of

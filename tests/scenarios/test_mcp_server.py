@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agiraph import AgenticTeamMCPClient, InvalidInput
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import call, say
 from tests.integration.waiting import all_gone, until
 from tests.scenarios.live_home import LiveHome

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.model_server import call
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, MakeLiveHome

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.fakes.forked import ForkedCommand
+from tests.fakes.forked_command import ForkedCommand
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Reply, Responder, SeenRequest
 from tests.integration.commands import await_nothing_left

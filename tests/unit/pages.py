@@ -19,7 +19,7 @@ _QUOTED = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
-class PageText(NamedTuple):
+class PagePiece(NamedTuple):
     """A piece of a page, and where it stands."""
 
     place: str
@@ -31,11 +31,11 @@ class Page:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._text: list[PageText] = []
-        self._code: list[PageText] = []
+        self._text: list[PagePiece] = []
+        self._code: list[PagePiece] = []
         language: str | None = None
         for number, line in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
-            found = PageText(f"{name}:{number}", line)
+            found = PagePiece(f"{name}:{number}", line)
             if fence := _FENCE.match(line):
                 language = fence[1] if language is None else None
             elif language is None:
@@ -44,20 +44,20 @@ class Page:
                 self._code.append(found)
         assert language is None, f"a code block of {name} has no end"
 
-    def code_lines(self) -> list[PageText]:
+    def code_lines(self) -> list[PagePiece]:
         """Return the lines of the blocks that hold command lines or output."""
         return self._code
 
-    def text_lines(self) -> list[PageText]:
+    def text_lines(self) -> list[PagePiece]:
         """Return the lines of the running text."""
         return self._text
 
-    def quoted(self) -> Iterator[PageText]:
+    def quoted(self) -> Iterator[PagePiece]:
         """Yield the quoted words (in back quotes) of the running text."""
         for place, line in self._text:
-            yield from (PageText(place, word) for word in _QUOTED.findall(line))
+            yield from (PagePiece(place, word) for word in _QUOTED.findall(line))
 
-    def links(self) -> Iterator[PageText]:
+    def links(self) -> Iterator[PagePiece]:
         """Yield where links and pictures of the running text lead."""
         for place, line in self._text:
-            yield from (PageText(place, to) for to in _LINK.findall(_QUOTED.sub("", line)))
+            yield from (PagePiece(place, to) for to in _LINK.findall(_QUOTED.sub("", line)))

@@ -10,7 +10,7 @@ import yaml
 from agiraph.core.event_types import BY_NAME
 from agiraph.messages.authorization import MESSAGES
 from agiraph.settings.config import configs_folder
-from tests.unit.pages import HISTORY, PAGES, ROOT, Page, PageText
+from tests.unit.pages import HISTORY, PAGES, ROOT, Page, PagePiece
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(
     (configs_folder() / "agiraph.yaml").read_text("utf-8")
@@ -56,7 +56,7 @@ def _is_one(path: PurePosixPath, pattern: str) -> bool:
     return path.parent == PurePosixPath(pattern).parent and path.match(pattern)
 
 
-def shown(name: str) -> list[PageText]:
+def shown(name: str) -> list[PagePiece]:
     page = Page(name)
     return [*page.code_lines(), *page.quoted()]
 

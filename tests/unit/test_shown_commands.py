@@ -22,7 +22,7 @@ import pytest
 
 from actors.supervisor.main import command as supervisor
 from cli.main import agiraph
-from tests.unit.pages import HISTORY, PAGES, Page, PageText
+from tests.unit.pages import HISTORY, PAGES, Page, PagePiece
 
 COMMANDS: Final[dict[str, click.Command]] = {
     "agiraph": agiraph,
@@ -108,9 +108,9 @@ def parse(words: list[str]) -> None:
         pass  # `--help`, `--version`
 
 
-def shown_in_code() -> list[PageText]:
+def shown_in_code() -> list[PagePiece]:
     lines = (
-        PageText(found.place, line)
+        PagePiece(found.place, line)
         for name in PAGES
         for found in Page(name).code_lines()
         if (line := command_line(found.text))
@@ -118,9 +118,9 @@ def shown_in_code() -> list[PageText]:
     return [found for found in lines if not _PRINTED.match(found.text)]
 
 
-def shown_in_text() -> list[PageText]:
+def shown_in_text() -> list[PagePiece]:
     return [
-        PageText(found.place, line)
+        PagePiece(found.place, line)
         for name in PAGES
         if name != HISTORY
         for found in Page(name).quoted()
@@ -130,18 +130,18 @@ def shown_in_text() -> list[PageText]:
     ]
 
 
-def named(found: PageText) -> str:
+def named(found: PagePiece) -> str:
     return f"{found.place} {found.text}"
 
 
 @pytest.mark.parametrize("found", shown_in_code(), ids=named)
-def test_every_command_line_of_a_code_block_is_parsed(found: PageText) -> None:
+def test_every_command_line_of_a_code_block_is_parsed(found: PagePiece) -> None:
     for words in variants(found.text):
         parse(words)
 
 
 @pytest.mark.parametrize("found", shown_in_text(), ids=named)
-def test_every_command_named_in_a_text_is_parsed(found: PageText) -> None:
+def test_every_command_named_in_a_text_is_parsed(found: PagePiece) -> None:
     for words in variants(found.text):
         try:
             parse(words)
@@ -154,7 +154,7 @@ def test_every_command_named_in_a_text_is_parsed(found: PageText) -> None:
 
 def test_every_example_of_the_help_is_parsed() -> None:
     examples = [
-        PageText(f"{command.name} --help", line)
+        PagePiece(f"{command.name} --help", line)
         for command in _commands(agiraph)
         for text in (command.epilog or "").splitlines()
         if (line := command_line(text))

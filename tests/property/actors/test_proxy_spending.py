@@ -55,7 +55,7 @@ Report = Literal["true", "none", "negative", "enormous", "at the bound", "one"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class GeneratedRequest:
     """One request: its format, its additions to a plain body, and the service's answer.
 
     `density` is the number of tokens in a byte of the input, `length` the share of the limit that
@@ -103,7 +103,7 @@ def references(value: Any) -> int:
 class BillingService:
     """A model service that answers with as many tokens as it is allowed to, and bills them."""
 
-    waiting: list[Asked] = field(default_factory=list)
+    waiting: list[GeneratedRequest] = field(default_factory=list)
     billed_usd: float = 0.0
     billed_tokens: int = 0
     answered_bytes: int = 0
@@ -142,7 +142,9 @@ LIMITS = (
 )  # fmt: skip
 
 
-def _reported(asked: Asked, true_input: int, true_output: int, longest: int) -> tuple[Any, Any]:
+def _reported(
+    asked: GeneratedRequest, true_input: int, true_output: int, longest: int
+) -> tuple[Any, Any]:
     """Return the counts of input and output that the service reports."""
     return {
         "true": (true_input, true_output),
@@ -192,7 +194,7 @@ class BillingServices(ProviderPool):
         return ServiceProvider(service, preset)
 
 
-def body_of(asked: Asked, number: int) -> JsonObject:
+def body_of(asked: GeneratedRequest, number: int) -> JsonObject:
     text = f"call-{number}!" + "x" * asked.text
     plain: JsonObject = {"model": "any", "stream": False}
     documents = [DOCUMENTS[asked.api]] if asked.document else []
@@ -227,7 +229,7 @@ MOST_DOCUMENT_TOKENS = 190_000
 
 
 async def spend(
-    calls: Sequence[Asked], limits: SpendingLimits
+    calls: Sequence[GeneratedRequest], limits: SpendingLimits
 ) -> tuple[BillingService, float, int]:
     """Make all calls at once; return the service, and the dollars and tokens that are booked."""
     service = BillingService(list(calls))
@@ -246,7 +248,7 @@ async def spend(
             runtime, services, model_calls, quarantine, AgentBudgets(home), lambda *event: None
         )
 
-        async def one(number: int, asked: Asked) -> None:
+        async def one(number: int, asked: GeneratedRequest) -> None:
             grant = ProxyGrant(
                 entity="shop-1/ada", incarnation=1, opened_by="00", run_id="run-1", node_id="n",
                 model=f"{PROVIDERS[asked.api]}/m", bounds=limits,
@@ -341,7 +343,7 @@ nested = st.recursive(
 
 def asked(reports: st.SearchStrategy[Report], patience: st.SearchStrategy[int | None]) -> Any:
     return st.builds(
-        Asked,
+        GeneratedRequest,
         api=st.sampled_from(sorted(PROVIDERS)),
         more=st.one_of(st.just({}), parameters, parameters.map(_one_of)),
         text=st.integers(0, 20_000),
@@ -370,7 +372,7 @@ def one_estimate(service: BillingService) -> int:
     st.floats(0.001, 1.0),
 )
 def test_no_calls_cost_more_than_the_budget_and_one_estimate(
-    calls: list[Asked], budget: float
+    calls: list[GeneratedRequest], budget: float
 ) -> None:
     service, booked, _ = asyncio.run(spend(calls, SpendingLimits(usd=budget)))
     assert service.billed_usd <= budget + one_estimate(service) * PRICE.input / 1e6
@@ -388,7 +390,7 @@ reports: st.SearchStrategy[Report] = st.sampled_from(
     st.integers(1000, 300_000),
 )
 def test_booked_spending_never_exceeds_the_budget_and_one_estimate(
-    calls: list[Asked], budget: int
+    calls: list[GeneratedRequest], budget: int
 ) -> None:
     service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=budget)))
     # A false count of a document that the window allows is believed.
@@ -403,7 +405,7 @@ def test_booked_spending_never_exceeds_the_budget_and_one_estimate(
 @given(
     st.lists(
         st.builds(
-            Asked,
+            GeneratedRequest,
             api=st.sampled_from(sorted(PROVIDERS)),
             more=st.just({}),
             text=st.integers(0, 5000),
@@ -419,7 +421,7 @@ def test_booked_spending_never_exceeds_the_budget_and_one_estimate(
     st.integers(1000, 300_000),
 )
 def test_documents_that_are_billed_by_pages_cost_no_more_than_the_budget_and_one_estimate(
-    calls: list[Asked], budget: int
+    calls: list[GeneratedRequest], budget: int
 ) -> None:
     service, _, _ = asyncio.run(spend(calls, SpendingLimits(tokens=budget)))
     assert service.billed_tokens <= budget + one_estimate(service)
@@ -428,7 +430,7 @@ def test_documents_that_are_billed_by_pages_cost_no_more_than_the_budget_and_one
 @settings(max_examples=25, deadline=None)
 @given(st.lists(asked(st.just("one"), st.none()), min_size=1, max_size=8))
 def test_a_service_that_reports_one_token_for_each_answer_is_booked_for_its_text(
-    calls: list[Asked],
+    calls: list[GeneratedRequest],
 ) -> None:
     service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=10**8)))
     assert booked >= service.answered_bytes // LONGEST_TOKEN

@@ -18,7 +18,7 @@ from agiraph.api.auth.credential_store import CredentialStore
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.http.api.access import SCOPES, Scope
 from agiraph.storage.home import Home
-from tests.fakes.line import SilentLog
+from tests.fakes.fake_runtime import SilentLog
 from tests.unit.api.manual_clock import ManualClock
 
 NAMES = ("ci", "wall", "phone")

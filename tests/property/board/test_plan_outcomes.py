@@ -21,7 +21,7 @@ LIMITS = SchedulingLimits(3)
 
 
 @dataclass
-class Row:
+class PlannedNode:
     """A node of a random plan: its needs, the number of its failures, its result.
 
     `needs` maps a node to the least `n` of its result that counts: None, always; a text, a
@@ -42,8 +42,8 @@ class Row:
 
 
 @st.composite
-def rows(draw: st.DrawFn) -> list[Row]:
-    made: list[Row] = []
+def rows(draw: st.DrawFn) -> list[PlannedNode]:
+    made: list[PlannedNode] = []
     small = st.integers(0, 2)
     for number in range(draw(st.integers(1, 6))):
         before = st.sampled_from([row.name for row in made]) if made else st.nothing()
@@ -53,14 +53,14 @@ def rows(draw: st.DrawFn) -> list[Row]:
         each = draw(st.none() | st.sampled_from(lists)) if lists else None
         fails = draw(st.sampled_from([0, 0, 0, 1, 2]))
         counts = {"retries": draw(small), "n": draw(small), "items": draw(small)}
-        made.append(Row(f"n{number}", needs, fails, each=each, **counts))
+        made.append(PlannedNode(f"n{number}", needs, fails, each=each, **counts))
     return made
 
 
 # --- the model -----------------------------------------------------------------------------------
 
 
-def model(plan: list[Row]) -> dict[str, tuple[str, int]]:
+def model(plan: list[PlannedNode]) -> dict[str, tuple[str, int]]:
     """Return the status and the number of attempts of each node at the end, with copies."""
     ends: dict[str, tuple[str, int]] = {}
     by_name = {row.name: row for row in plan}
@@ -84,10 +84,10 @@ def model(plan: list[Row]) -> dict[str, tuple[str, int]]:
 
 
 def _decided(
-    row: Row,
+    row: PlannedNode,
     ends: dict[str, tuple[str, int]],
     copies: dict[str, list[str]],
-    by_name: dict[str, Row],
+    by_name: dict[str, PlannedNode],
 ) -> str:
     needed = [one for name in row.needs for one in copies.get(name, [name])]
     if any(ends[one][0] == "failed" for one in needed):
@@ -98,7 +98,9 @@ def _decided(
     return "runs" if not edges or "counts" in edges else "skipped"
 
 
-def _edge(row: Row, name: str, ends: dict[str, tuple[str, int]], by_name: dict[str, Row]) -> str:
+def _edge(
+    row: PlannedNode, name: str, ends: dict[str, tuple[str, int]], by_name: dict[str, PlannedNode]
+) -> str:
     least = row.needs[name]
     if ends[name][0] == "skipped":
         return "does not"
@@ -110,7 +112,7 @@ def _edge(row: Row, name: str, ends: dict[str, tuple[str, int]], by_name: dict[s
 # --- the board -----------------------------------------------------------------------------------
 
 
-def as_plan(made: list[Row]) -> Plan:
+def as_plan(made: list[PlannedNode]) -> Plan:
     nodes = []
     for row in made:
         conditions = {int: "result.n >= {}", str: "result.{} > 0"}
@@ -130,7 +132,7 @@ def as_plan(made: list[Row]) -> Plan:
 class ExecutedPlan:
     """A board that is executed: each attempt fails or is completed as its row defines."""
 
-    def __init__(self, made: list[Row], journal: list[BoardEvent]) -> None:
+    def __init__(self, made: list[PlannedNode], journal: list[BoardEvent]) -> None:
         self.rows = {row.name: row for row in made}
         self.journal = journal
         self.board = fold(journal)
@@ -170,7 +172,7 @@ class ExecutedPlan:
         return {one.name: (one.status, one.attempt) for one in self.board.nodes.values()}
 
 
-def begun(made: list[Row]) -> list[BoardEvent]:
+def begun(made: list[PlannedNode]) -> list[BoardEvent]:
     driver = BoardDriver()
     journal = list(fold_of(driver))
     board = driver.board
@@ -190,7 +192,7 @@ def fold_of(driver: BoardDriver) -> tuple[BoardEvent, ...]:
 @settings(max_examples=60, deadline=None)
 @given(rows(), st.data())
 def test_plan_outcome_matches_the_model_from_any_part_of_the_journal(
-    made: list[Row], data: st.DataObject
+    made: list[PlannedNode], data: st.DataObject
 ) -> None:
     journal = begun(made)
     start = len(journal)

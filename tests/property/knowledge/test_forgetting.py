@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.knowledge.store import KnowledgeStore
-from tests.unit.knowledge.made import node
+from tests.unit.knowledge.knowledge_nodes import node
 
 LETTERS = "bcdfghjklmnpqrst"
 WORDS = st.builds(

@@ -12,7 +12,7 @@ from agiraph.knowledge.obsidian.names import DEVICES, folded, free_name, is_name
 from agiraph.knowledge.obsidian.notes import frontmatter, note_text
 from agiraph.knowledge.obsidian.vault import export_vault
 from agiraph.knowledge.records import KNOWLEDGE_KINDS, KnowledgeEdge, KnowledgeNode
-from tests.unit.knowledge.made import node
+from tests.unit.knowledge.knowledge_nodes import node
 
 ANYTHING = st.text(max_size=60) | st.sampled_from(
     ["CON", "con.md", "lpt1.x", "..", ".", " a ", "a.", "a/b\\c", "[[x|y]]", "# h", "ﬁ", "FI", "é",

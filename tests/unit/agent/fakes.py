@@ -68,7 +68,7 @@ class ScriptedModel:
         return answer
 
 
-class Word(ToolParams):
+class WordArguments(ToolParams):
     """One word."""
 
     word: str = ""
@@ -88,14 +88,16 @@ class FakeTools:
         self.forgotten: list[str] = []
 
     def toolbox(self) -> Toolbox:
-        def tool(name: str, run: Any, idempotent: bool) -> Tool[Word]:
-            return Tool(name=name, description=name, params=Word, run=run, idempotent=idempotent)
+        def tool(name: str, run: Any, idempotent: bool) -> Tool[WordArguments]:
+            return Tool(
+                name=name, description=name, params=WordArguments, run=run, idempotent=idempotent
+            )
 
-        async def note(context: ToolContext, params: Word) -> str:
+        async def note(context: ToolContext, params: WordArguments) -> str:
             self.ran.append(f"{context.call_id}:{params.word}")
             return f"noted {params.word}"
 
-        async def hang(context: ToolContext, params: Word) -> str:
+        async def hang(context: ToolContext, params: WordArguments) -> str:
             self.hanging.set()
             try:
                 await asyncio.Event().wait()
@@ -103,7 +105,7 @@ class FakeTools:
                 self.was_cancelled = True
             return "never"
 
-        async def recover(context: ToolContext, params: Word) -> str | None:
+        async def recover(context: ToolContext, params: WordArguments) -> str | None:
             return self.left or await hang(context, params)
 
         def forget(context: ToolContext) -> None:

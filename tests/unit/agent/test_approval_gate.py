@@ -10,7 +10,7 @@ from agiraph.core.turns import ToolTurn
 from tests.unit.agent.fakes import LoopHarness, call, incoming, says
 
 
-class Word:
+class ControlledApproval:
     """An asking whose answer the test gives."""
 
     def __init__(self, cleared: Permission | None = None) -> None:
@@ -34,15 +34,15 @@ class Word:
         return Permission(refusal=INTERRUPTED_CALL)
 
 
-def staged(folder: Path, word: Word) -> LoopHarness:
+def staged(folder: Path, word: ControlledApproval) -> LoopHarness:
     stage = LoopHarness(folder, says(None, call("note", word="x")), says("Good."))
     stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     stage.hear("Note it.")
     return stage
 
 
-async def dead_while_asking(folder: Path) -> tuple[LoopHarness, Word]:
-    word = Word()
+async def dead_while_asking(folder: Path) -> tuple[LoopHarness, ControlledApproval]:
+    word = ControlledApproval()
     stage = staged(folder, word)
     running = asyncio.ensure_future(stage.loop.run())
     await word.asked.wait()
@@ -51,7 +51,7 @@ async def dead_while_asking(folder: Path) -> tuple[LoopHarness, Word]:
     return stage, word
 
 
-def next_incarnation(folder: Path, word: Word) -> LoopHarness:
+def next_incarnation(folder: Path, word: ControlledApproval) -> LoopHarness:
     stage = LoopHarness(folder, says("Good."))
     stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     return stage
@@ -63,7 +63,9 @@ def result_in(stage: LoopHarness) -> ToolTurn:
 
 
 async def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path) -> None:
-    stage = staged(tmp_path, Word(Permission(refusal="[denied] not on Fridays", message="0a")))
+    stage = staged(
+        tmp_path, ControlledApproval(Permission(refusal="[denied] not on Fridays", message="0a"))
+    )
     await stage.loop.run()
     result = result_in(stage)
     assert (result.content, result.is_error) == ("[denied] not on Fridays", True)
@@ -72,7 +74,7 @@ async def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path)
 
 
 async def test_id_of_the_approval_is_recorded_when_the_call_starts(tmp_path: Path) -> None:
-    stage = staged(tmp_path, Word(Permission(message="0a")))
+    stage = staged(tmp_path, ControlledApproval(Permission(message="0a")))
     await stage.loop.run()
     assert len(stage.tools.ran) == 1
     assert stage.conversation.transcript.has_seen("0a")
@@ -81,7 +83,7 @@ async def test_id_of_the_approval_is_recorded_when_the_call_starts(tmp_path: Pat
 async def test_interruption_withdraws_the_question_and_the_call_does_not_run(
     tmp_path: Path,
 ) -> None:
-    word = Word()
+    word = ControlledApproval()
     stage = staged(tmp_path, word)
     running = asyncio.ensure_future(stage.loop.run())
     await word.asked.wait()
@@ -98,7 +100,7 @@ async def test_entity_killed_while_waiting_asks_again_and_executes_the_call_once
     stage, waiting = await dead_while_asking(tmp_path)
     stage.conversation.close()
     assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
-    again = next_incarnation(tmp_path, Word(Permission(message="0a")))
+    again = next_incarnation(tmp_path, ControlledApproval(Permission(message="0a")))
     await again.loop.run()
     assert len(again.tools.ran) == 1
     assert again.conversation.transcript.has_seen("0a")
@@ -111,7 +113,7 @@ async def test_entity_killed_after_an_approved_call_began_neither_asks_nor_repea
     begun = CallStarted(call_id="c1", name="note", message="0a", ts=1.0)
     stage.conversation.append(begun)
     stage.conversation.close()
-    never = Word()
+    never = ControlledApproval()
     again = next_incarnation(tmp_path, never)
     await again.loop.run()
     assert not never.asked.is_set()

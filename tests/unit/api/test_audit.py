@@ -11,7 +11,7 @@ from agiraph.api.auth.credentials import Principal
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.messages.host import HostRefused
 from agiraph.storage.home import Home
-from tests.fakes.line import SilentLog
+from tests.fakes.fake_runtime import SilentLog
 from tests.unit.api.manual_clock import ManualClock
 
 

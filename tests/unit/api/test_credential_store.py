@@ -12,8 +12,8 @@ from agiraph.api.auth.credentials import KEEP_SECONDS, MOST_LINKS
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile
-from tests.fakes.line import SilentLog
-from tests.fakes.odd_files import UNREADABLE
+from tests.fakes.fake_runtime import SilentLog
+from tests.fakes.irregular_files import UNREADABLE
 from tests.unit.api.manual_clock import ManualClock
 
 DAY = 86400.0

@@ -154,7 +154,7 @@ async def test_calls_in_flight_are_bounded(calls_of: CallsOf) -> None:
     assert most == 3
 
 
-class ManualClock:
+class CountingClock:
     """A clock that stands until the test moves it; `asked` counts how often it was looked at."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ async def test_pause_of_one_caller_applies_to_all_callers_of_a_provider(
     slow = ProviderError("rate_limited", "slow", retry_after=0.001)
     stub = StubProvider(slow, answer())
 
-    clock = ManualClock()
+    clock = CountingClock()
     calls = calls_of(stub, clock=clock)
     told = asyncio.Event()
     first = asyncio.create_task(

@@ -7,14 +7,14 @@ import pytest
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from tests.clients import hostile, script, table
 from tests.clients.__main__ import main
-from tests.clients.catalog import CLIENTS, KILLED, Client, Row, plan
+from tests.clients.catalog import CLIENTS, KILLED, Client, ClientRelease, plan
 from tests.clients.judge import Cell, KillOutcome, ObservedRun, as_json, is_worse, judged
 from tests.fakes.real_agents import CannotInstall, Release, major_of
 from tests.fakes.replies import SeenRequest
 
 KNOWN = Release("npm", "@x/kit", "1.0.0", "kit", 20)
 KIT = Client("kit", "kit", KNOWN)
-ROW = Row(KIT, KNOWN)
+ROW = ClientRelease(KIT, KNOWN)
 FULL = ObservedRun(
     "completed",
     files={
@@ -33,7 +33,7 @@ FULL = ObservedRun(
 
 
 def test_the_last_known_and_the_newest_release_are_played_once_each() -> None:
-    assert plan([KIT], lambda known: ("1.0.0", 20)) == [Row(KIT, KNOWN, is_newest=True)]
+    assert plan([KIT], lambda known: ("1.0.0", 20)) == [ClientRelease(KIT, KNOWN, is_newest=True)]
     known, newest = plan([KIT], lambda known: ("1.2.0", 24))
     assert (known.release, known.is_newest) == (KNOWN, False)
     assert newest.release == Release("npm", "@x/kit", "1.2.0", "kit", 24)
@@ -132,7 +132,9 @@ def test_a_kill_is_survived_if_its_step_was_done_once_and_the_node_completed() -
 
 def test_declared_limitation_of_an_agent_is_not_a_failure() -> None:
     weak = Client("weak", "weak", KNOWN, lacks={"shell": "-", "denied": "sandbox"})
-    cells = judged("work", Row(weak, KNOWN), ObservedRun("completed", files={"after.txt": ""}))
+    cells = judged(
+        "work", ClientRelease(weak, KNOWN), ObservedRun("completed", files={"after.txt": ""})
+    )
     assert cells["shell"] == Cell("-")
     assert not is_worse(cells["denied"], weak.declared["denied"])
     assert is_worse(Cell("sandbox"), KIT.declared["denied"])
@@ -144,7 +146,7 @@ def test_the_table_is_laid_between_its_markers_and_fits_the_page() -> None:
     kills = tuple(map(KillOutcome, KILLED))
     outlived = ObservedRun("completed", files=steps(0, 1, 2), completions=1, kills=kills)
     cells = judged("work", ROW, FULL) | judged("kills", ROW, outlived)
-    widest = Row(max(CLIENTS, key=lambda one: len(one.name)), KNOWN)
+    widest = ClientRelease(max(CLIENTS, key=lambda one: len(one.name)), KNOWN)
     page = table.laid_into(
         f"a\n{table.BEGIN}\nold\n{table.END}\nb\n", table.rendered([(widest, cells)], "today")
     )

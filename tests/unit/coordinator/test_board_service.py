@@ -19,14 +19,14 @@ from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.messages.child import ChildStarted, StartChild
 from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork
 from agiraph.messages.node import AssignNodeMessage
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 
 
 @pytest.mark.parametrize("started", ["before the node", "with the node"])
 async def test_folder_of_a_node_exists_before_its_worker_is_notified(
     tmp_path: Path, started: str
 ) -> None:
-    line: Any = FakeLine(tmp_path)
+    line: Any = FakeRuntime(tmp_path)
     line.address = "shop/coordinator"
     about = {"id": AgentId("shop"), "name": "shop", "goal": "x", "model": "a/b"}
     more = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}

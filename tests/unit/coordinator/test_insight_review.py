@@ -12,7 +12,7 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
 from agiraph.memory.memory_files import INSIGHTS_FILE
 from agiraph.messages.node import OfferInsight
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from tests.unit.entity.contexts import entity_context
 
 AGENT, RUN = AgentId("shop"), RunId("r1")
@@ -23,7 +23,7 @@ class InsightOffers:
     """The offers of one run under a policy."""
 
     def __init__(self, home: Path, policy: str) -> None:
-        self.line = FakeLine(home)
+        self.line = FakeRuntime(home)
         memory = self.line.config.memory.model_copy(update={"insights": policy})
         self.line.config = self.line.config.model_copy(update={"memory": memory})
         facts: dict[str, Any] = {"goal": "g", "model": "a/b", "worker_model": "a/b"}

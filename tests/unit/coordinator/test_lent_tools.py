@@ -8,13 +8,13 @@ from agiraph.board import commands as c
 from agiraph.core.specs import WorkerSpec
 from agiraph.messages.board import CreateNodeMessage, NodeCreatedReply
 from agiraph.messages.control import RefusedReply
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from tests.unit.coordinator.runs.test_role_lead import LedTeam
 
 
 async def test_only_a_leading_worker_lends_server_tools_to_a_node(tmp_path: Path) -> None:
     team = LedTeam(tmp_path)
-    line = cast(FakeLine, team.context.runtime)
+    line = cast(FakeRuntime, team.context.runtime)
     handler = WorkerRequestHandler(team.context, team.service, cast(Any, None))
     for name, can_lead in (("ada", False), ("boss", True)):
         team.service.execute(c.SpawnWorker(f"w-{name}", WorkerSpec(name=name, can_lead=can_lead)))

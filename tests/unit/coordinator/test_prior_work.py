@@ -12,7 +12,7 @@ from agiraph.core.models import Agent
 from agiraph.knowledge.relevant import KnowledgeNote, RelevantKnowledge
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork
-from tests.fakes.line import Answer, FakeLine
+from tests.fakes.fake_runtime import Answer, FakeRuntime
 from tests.unit.entity.contexts import entity_context
 from transport.errors import LinkDown
 
@@ -27,7 +27,7 @@ class PriorWorkHarness:
     """One coordinator whose gateway answers so."""
 
     def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
-        self.line = FakeLine(home)
+        self.line = FakeRuntime(home)
         knowledge = self.line.config.knowledge.model_copy(update=settings)
         self.line.config = self.line.config.model_copy(update={"knowledge": knowledge})
         self.line.answers[FindEarlierWork] = lambda _asked: answer

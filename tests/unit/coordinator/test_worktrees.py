@@ -12,7 +12,7 @@ from agiraph.core.models import Worker, WorkNode
 from agiraph.core.persistent_map import PersistentMap
 from agiraph.tools.worktrees.git import GitFailed, MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 from tests.unit.entity.contexts import entity_context
 from tests.unit.tools.worktrees.checkout import PATH, RUN, SANDBOX, Checkout, needs_git
 
@@ -34,7 +34,7 @@ class CoordinatorWorktrees:
         merge: Literal["branch", "checkout"] = "branch",
     ) -> None:
         self.checkout = Checkout(folder, {"a.txt": "one\n", "b.txt": "b\n"})
-        self.line = FakeLine(folder / "home")
+        self.line = FakeRuntime(folder / "home")
         settings = self.line.config.worktrees.model_copy(
             update={"workers": workers, "merge": merge}
         )

@@ -10,14 +10,14 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.specs import ResolvedRunSpec
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 
 
 def entity_context(
     home: Path, address: str, bus: Any = None, roster: Roster | None = None
-) -> tuple[EntityContext, FakeLine]:
+) -> tuple[EntityContext, FakeRuntime]:
     """Return the context of the entity at `address`, and the bus that it speaks on."""
-    line: Any = bus or FakeLine(home)
+    line: Any = bus or FakeRuntime(home)
     line.address = address
     agent, _, name = address.partition("/")
     context = EntityContext(

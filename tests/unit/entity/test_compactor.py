@@ -13,7 +13,7 @@ from agiraph.core.turns import ModelRequest
 from agiraph.messages.model import CountTokens, TokensCounted
 from agiraph.models.limits import ModelLimits
 from agiraph.tools.toolbox import Toolbox
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 from tests.unit.entity.contexts import entity_context
 
 ADA = "shop-1/ada-1"
@@ -21,7 +21,7 @@ LONG = "word " * 10_000
 NEVER: Any = None
 
 
-def compactor(home: Path, window: int, tokens: int | None) -> tuple[Compactor, FakeLine]:
+def compactor(home: Path, window: int, tokens: int | None) -> tuple[Compactor, FakeRuntime]:
     """Return the compactor of an entity with a long prompt, which its model counts so."""
     context, line = entity_context(home, ADA)
     context.limits = ModelLimits(window)
@@ -30,7 +30,7 @@ def compactor(home: Path, window: int, tokens: int | None) -> tuple[Compactor, F
     return Compactor(context, NEVER, Toolbox(()), lambda: request, NEVER), line
 
 
-def counts(line: FakeLine) -> int:
+def counts(line: FakeRuntime) -> int:
     return sum(isinstance(body, CountTokens) for _, body in line.asked)
 
 

@@ -13,14 +13,14 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import AgentId, QuestionId, WorkerId
 from agiraph.core.models import TeamMember, TeamRoster
 from agiraph.messages.question import AskQuestion, QuestionAnswered
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 from tests.unit.entity.contexts import entity_context
 from transport.errors import Nacked
 
 TEAM = TeamRoster(version=1, members=(TeamMember(id=WorkerId("ada-1"), name="ada"),))
 
 
-class RefusingRuntime(FakeLine):
+class RefusingRuntime(FakeRuntime):
     """A bus that refuses messages, for these reasons in turn, and then accepts all."""
 
     def __init__(self, home: Path, *reasons: str) -> None:
@@ -37,7 +37,7 @@ class RefusingRuntime(FakeLine):
         return await super().send(to, body, id=id)
 
 
-def messenger(bus: FakeLine, answers: ArrivedAnswers | None = None) -> Messenger:
+def messenger(bus: FakeRuntime, answers: ArrivedAnswers | None = None) -> Messenger:
     context, _ = entity_context(bus.home.path, "shop-1/coordinator", bus)
     context.roster.update(TEAM)
     return Messenger(context, answers or ArrivedAnswers())
@@ -78,7 +78,7 @@ async def test_answer_that_arrives_while_its_question_is_sent_is_used(tmp_path: 
     answers = ArrivedAnswers()
     told = QuestionAnswered(question_id=QuestionId("a-1"), answer="allow once", by="rule")
 
-    class Gateway(FakeLine):
+    class Gateway(FakeRuntime):
         async def send(
             self, to: str, body: Any, *, id: bytes | None = None, reply_to: bytes | None = None
         ) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from actors.files.service import FilesActor
 from agiraph.messages.body import MessageBody
 from agiraph.messages.files import ChangeFiles, FilesChanged, ListFiles, WriteFile
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from tests.unit.files.files_home import FilesHome
 
 
@@ -21,7 +21,7 @@ class FilesServiceHarness:
 
     def __init__(self, folder: Path) -> None:
         self.desk = FilesHome(folder)
-        self.line = FakeLine(self.desk.home.path)
+        self.line = FakeRuntime(self.desk.home.path)
         self.endpoint: Any = SimpleNamespace(on_down=None)
         cast(Any, self.line).endpoint = self.endpoint
         self.actor = FilesActor(cast(Any, self.line))

@@ -26,7 +26,7 @@ from agiraph.messages.model import RaiseBudget
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from tests.fakes.accounts import begin_run
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from tests.unit.files.files_home import FilesHome
 from transport.endpoint import Received
 from transport.errors import LinkDown
@@ -45,14 +45,14 @@ class SimulatedKill(BaseException):
     """Stands for kill -9."""
 
 
-def opened(line: FakeLine) -> Gateway:
+def opened(line: FakeRuntime) -> Gateway:
     runtime = cast(Runtime, line)
     return Gateway(GatewayBus(runtime), KnowledgeDatabase(runtime.home.knowledge))
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> FakeLine:
-    return FakeLine(tmp_path)
+def line(tmp_path: Path) -> FakeRuntime:
+    return FakeRuntime(tmp_path)
 
 
 def kinds(gateway: Gateway) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def kinds(gateway: Gateway) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
 @pytest.mark.parametrize("crash_at", ["messages", "reporter", "done"])
 async def test_message_with_interrupted_handling_has_its_effect_once(
-    line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
+    line: FakeRuntime, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*args: object, **named: object) -> None:
         raise SimulatedKill
@@ -92,7 +92,7 @@ async def test_message_with_interrupted_handling_has_its_effect_once(
 
 
 async def test_an_event_that_the_router_cannot_take_now_follows_in_the_background(
-    line: FakeLine,
+    line: FakeRuntime,
 ) -> None:
     line.refusals["recorder"] = LinkDown("away")
     gateway = opened(line)
@@ -101,7 +101,7 @@ async def test_an_event_that_the_router_cannot_take_now_follows_in_the_backgroun
     gateway.close()
 
 
-async def test_a_message_without_a_handler_is_logged_and_done(line: FakeLine) -> None:
+async def test_a_message_without_a_handler_is_logged_and_done(line: FakeRuntime) -> None:
     gateway = opened(line)
     await handle(gateway, arrived(Ok(), "a-1/ada-1"))
     assert "control.ok" in line.log.lines[0]
@@ -141,7 +141,7 @@ def wants(about: dict[str, str] | None) -> Received:
     ],
 )  # fmt: skip
 async def test_question_describes_the_approved_action_and_not_the_text_of_the_sender(
-    line: FakeLine, about: dict[str, str], read: str
+    line: FakeRuntime, about: dict[str, str], read: str
 ) -> None:
     (line.home.path / "approvals.yaml").write_text(RULES)
     gateway = opened(line)
@@ -173,7 +173,7 @@ async def test_question_describes_the_approved_action_and_not_the_text_of_the_se
     ],
 )
 async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing(
-    line: FakeLine, about: dict[str, str] | None
+    line: FakeRuntime, about: dict[str, str] | None
 ) -> None:
     (line.home.path / "approvals.yaml").write_text(RULES)
     gateway = opened(line)
@@ -189,7 +189,7 @@ async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing
     gateway.close()
 
 
-async def test_plain_question_has_no_proposed_action(line: FakeLine) -> None:
+async def test_plain_question_has_no_proposed_action(line: FakeRuntime) -> None:
     gateway = opened(line)
     about = ProposedAction(tool="bash", subject="ls")
     await handle(gateway, arrived(ASK.model_copy(update={"about": about}), "a-1/ada-1"))
@@ -205,7 +205,7 @@ async def test_plain_question_has_no_proposed_action(line: FakeLine) -> None:
     ],
 )
 async def test_question_names_the_budget_that_an_answer_raises(
-    line: FakeLine, asked: str, read: str
+    line: FakeRuntime, asked: str, read: str
 ) -> None:
     begin_run(line.home.path, "run-1", "a-1")
     gateway = opened(line)
@@ -229,7 +229,7 @@ def test_the_id_of_a_question_has_the_form_of_an_id(id: str) -> None:
 
 
 async def test_only_the_gateway_raises_a_budget_and_only_for_the_asking_agent(
-    line: FakeLine,
+    line: FakeRuntime,
 ) -> None:
     begin_run(line.home.path, "run-1", "a-1")
     begin_run(line.home.path, "run-2", "b-2")
@@ -274,7 +274,7 @@ async def test_a_rule_about_a_worker_asks_for_approvals_of_this_worker_alone(
     files_home = FilesHome(tmp_path)
     files_home.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", role="readers")), 2.0)
     files_home.ids = {one.name: one.id for one in files_home.board.board.workers.values()}
-    line = FakeLine(files_home.home.path)
+    line = FakeRuntime(files_home.home.path)
     rule = f"{{name: git, tool: bash, action: ask, pattern: 'git*', worker: '{worker}'}}"
     (line.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
     gateway = opened(line)

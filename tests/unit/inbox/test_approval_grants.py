@@ -14,7 +14,7 @@ from agiraph.inbox.approval_grants import (
 )
 from agiraph.inbox.question_records import BY_APPROVAL
 from agiraph.inbox.questions import QuestionStore
-from tests.unit.inbox.asking import ADA, asking
+from tests.unit.inbox.question_requests import ADA, asking
 
 OpenBook = Callable[[], QuestionStore]
 

@@ -16,7 +16,7 @@ from agiraph.inbox.dead_letters import DeadLetterStore
 from agiraph.inbox.message_history import MessageHistory
 from agiraph.inbox.questions import QuestionStore
 from agiraph.storage.disk_space import DiskFull
-from tests.unit.inbox.asking import ADA, asking
+from tests.unit.inbox.question_requests import ADA, asking
 
 
 class CountingDatabase(GatewayDatabase):

@@ -16,7 +16,7 @@ from agiraph.inbox.answer_delivery import has_run_ended
 from agiraph.inbox.database import GatewayDatabase
 from agiraph.inbox.questions import QuestionStore
 from agiraph.messages.question import AskQuestion
-from tests.unit.inbox.asking import ADA, BOB, asking
+from tests.unit.inbox.question_requests import ADA, BOB, asking
 
 OpenBook = Callable[[], QuestionStore]
 

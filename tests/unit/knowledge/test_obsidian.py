@@ -11,7 +11,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.knowledge.obsidian.notes import harmless, tag_of
 from agiraph.knowledge.obsidian.vault import MANIFEST, VaultExport, export_vault
 from agiraph.knowledge.records import KnowledgeEdge, KnowledgeKind, KnowledgeNode
-from tests.unit.knowledge.made import node
+from tests.unit.knowledge.knowledge_nodes import node
 
 DECIDED = node("Use SQLite", text="It is **there**.", tags=("data base", "12"), project_id="p",
                importance=0.8, agent="shop-1", data={"rationale": "one file"})  # fmt: skip

@@ -3,7 +3,7 @@
 from agiraph.knowledge.records import KnowledgeHit, KnowledgeNode
 from agiraph.knowledge.relevant import relevant, why_of
 from agiraph.llm.token_counts import BYTES_PER_TOKEN
-from tests.unit.knowledge.made import node
+from tests.unit.knowledge.knowledge_nodes import node
 
 
 def hit(found: KnowledgeNode, score: float = 1.0, **fields: object) -> KnowledgeHit:

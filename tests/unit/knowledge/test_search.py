@@ -7,7 +7,7 @@ import pytest
 from agiraph.knowledge import search as module
 from agiraph.knowledge.store import KnowledgeStore
 from agiraph.knowledge.words import words_of
-from tests.unit.knowledge.made import DAY, NOW, node
+from tests.unit.knowledge.knowledge_nodes import DAY, NOW, node
 
 HOSTILE = [
     *('"', '""', "'", "*", "a*", '"a', "NEAR(", "NEAR(a b, 2)", "a AND", "OR", "NOT a", "a NOT b"),

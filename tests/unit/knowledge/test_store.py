@@ -11,7 +11,7 @@ from agiraph.core.errors import Corrupt, InvalidInput, Refused
 from agiraph.knowledge import store as module
 from agiraph.knowledge.records import KnowledgeEdge, KnowledgeNode, ScannedFile, node_id
 from agiraph.knowledge.store import KnowledgeStore
-from tests.unit.knowledge.made import DAY, NOW, node
+from tests.unit.knowledge.knowledge_nodes import DAY, NOW, node
 
 
 def test_repeated_add_changes_nothing(store: KnowledgeStore) -> None:

@@ -19,7 +19,7 @@ from agiraph.messages.control import RefusedReply
 from agiraph.messages.tool import CallTool, ListTools, ToolResult, ToolsListed
 from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.files import replace_file
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from tests.unit.files.files_home import FilesHome
 
 CATALOG = ToolCatalog(
@@ -64,7 +64,7 @@ class McpServerHarness:
 
     def __init__(self, folder: Path, settings: McpServerConfig) -> None:
         self.desk = FilesHome(folder)
-        self.line = FakeLine(self.desk.home.path)
+        self.line = FakeRuntime(self.desk.home.path)
         mcp = self.line.config.mcp.model_copy(update={"servers": {"priv": settings}})
         self.line.config = self.line.config.model_copy(update={"mcp": mcp})
         cast(Any, self.line).endpoint = SimpleNamespace(on_down=None)

@@ -12,7 +12,7 @@ from actors.tools.mcp.connection import McpConnection
 from agiraph.core.clock import SystemClock
 from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.home import Home
-from tests.fakes.line import SilentLog
+from tests.fakes.fake_runtime import SilentLog
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 PAGE = SimpleNamespace(tools=(SimpleNamespace(model_dump=lambda **_: TOOL),), next_cursor=None)

@@ -15,7 +15,7 @@ from agiraph.messages.text import TextMessage
 from agiraph.readmodel.message_log import JOURNAL, MessageLog, read_messages
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
-from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
+from tests.fakes.fake_runtime import FakeRuntime, SilentLog, arrived, events_of
 from transport.endpoint import Received
 
 
@@ -243,7 +243,7 @@ def test_addresses_are_shown_by_name(address: str, name: str) -> None:
 async def test_message_is_acknowledged_after_the_write_and_the_gateway_is_notified(
     home: Home,
 ) -> None:
-    line = FakeLine(home.path)
+    line = FakeRuntime(home.path)
     serving = asyncio.create_task(serve(line))  # type: ignore[arg-type]
     messages = [report("a"), report("b")]
     for message in messages:

@@ -25,7 +25,7 @@ from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal
 from agiraph.storage.segments import segments_of
-from tests.fakes.line import SilentLog, arrived
+from tests.fakes.fake_runtime import SilentLog, arrived
 
 BYTES = 2_000
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from actors.runtime.crash_counter import (
 )
 from actors.supervisor.processes.causes import fault_of
 from agiraph.messages.child import ExitCause
-from tests.fakes.odd_files import UNREADABLE
+from tests.fakes.irregular_files import UNREADABLE
 
 POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
 

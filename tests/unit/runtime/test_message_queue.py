@@ -4,7 +4,7 @@ import asyncio
 
 from actors.runtime.message_queue import MessageQueue
 from agiraph.messages.control import Pause
-from tests.fakes.line import arrived
+from tests.fakes.fake_runtime import arrived
 
 
 async def test_queue_is_idle_only_while_its_reader_waits() -> None:

@@ -25,7 +25,7 @@ from agiraph.messages.trigger import (
     TriggerTable,
 )
 from agiraph.storage.journal import Journal
-from tests.fakes.line import FakeLine, arrived
+from tests.fakes.fake_runtime import FakeRuntime, arrived
 from transport.endpoint import Received
 from transport.envelope import Flag
 from transport.errors import LinkDown
@@ -64,7 +64,7 @@ class SchedulerHome:
     """One agent's home, its bus and its scheduler, which may be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
-        self.line = FakeLine(folder)
+        self.line = FakeRuntime(folder)
         self.time = ManualTime()
         self.home = self.line.home.agent(ADA)
         self.home.path.mkdir(parents=True)

@@ -9,7 +9,7 @@ from agiraph.core.models import Event
 from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
-from tests.fakes.line import SilentLog
+from tests.fakes.fake_runtime import SilentLog
 
 ADA, ODD = AgentId("ada-1"), AgentId("odd-1")
 BOUNDS = FiringLimits(late_seconds=60, per_minute=10)

@@ -9,7 +9,7 @@ from actors.tracer.tracer import Tracer
 from agiraph.core.errors import Corrupt
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
-from tests.fakes.line import SilentLog
+from tests.fakes.fake_runtime import SilentLog
 from tests.unit.tracing.test_span_builder import Log, team
 
 

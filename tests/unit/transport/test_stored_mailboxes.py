@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.odd_files import UNREADABLE
+from tests.fakes.irregular_files import UNREADABLE
 from transport import mailbox_file
 from transport.errors import NotStored, StoreRefused
 from transport.mailbox_file import Durability, check_durability
@@ -20,7 +20,7 @@ def ident(n: int) -> bytes:
     return n.to_bytes(16, "big")
 
 
-class MailboxFile:
+class MailboxFolder:
     """A folder with a file of mailboxes that is opened again and again."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,8 +45,8 @@ class MailboxFile:
 
 
 @pytest.fixture
-def store_file(tmp_path: Path) -> Iterator[MailboxFile]:
-    store_file = MailboxFile(tmp_path)
+def store_file(tmp_path: Path) -> Iterator[MailboxFolder]:
+    store_file = MailboxFolder(tmp_path)
     yield store_file
     store_file.close()
 
@@ -56,7 +56,7 @@ def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
     return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
 
 
-def test_committed_messages_are_kept_in_order_after_a_restart(store_file: MailboxFile) -> None:
+def test_committed_messages_are_kept_in_order_after_a_restart(store_file: MailboxFolder) -> None:
     boxes = store_file.open()
     for n in (3, 1, 2):
         boxes.accept("bob", ident(n), b"%d" % n)
@@ -70,7 +70,7 @@ def test_committed_messages_are_kept_in_order_after_a_restart(store_file: Mailbo
     assert boxes.accept("bob", ident(4), b"4") > boxes.undone("bob", 9)[2].position
 
 
-def test_acknowledged_messages_stay_known_after_a_restart(store_file: MailboxFile) -> None:
+def test_acknowledged_messages_stay_known_after_a_restart(store_file: MailboxFolder) -> None:
     boxes = store_file.open()
     for n in range(5):
         boxes.accept("bob", ident(n), b"x")
@@ -87,7 +87,7 @@ def test_acknowledged_messages_stay_known_after_a_restart(store_file: MailboxFil
 
 
 def test_message_acknowledged_before_its_commit_is_known_afterwards(
-    store_file: MailboxFile,
+    store_file: MailboxFolder,
 ) -> None:
     boxes = store_file.open()
     boxes.accept("bob", ident(1), b"x")
@@ -99,7 +99,7 @@ def test_message_acknowledged_before_its_commit_is_known_afterwards(
 
 
 def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
-    store_file: MailboxFile, monkeypatch: pytest.MonkeyPatch
+    store_file: MailboxFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_file, "PRUNE_FROM", 4)
     boxes = store_file.open(known_done=10)
@@ -117,7 +117,7 @@ def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
     db.close()
 
 
-def test_mailbox_bounds_apply_across_a_restart(store_file: MailboxFile) -> None:
+def test_mailbox_bounds_apply_across_a_restart(store_file: MailboxFolder) -> None:
     boxes = store_file.open(max_messages=2, max_bytes=10)
     boxes.accept("bob", ident(1), bytes(6))
     boxes.commit()
@@ -127,7 +127,7 @@ def test_mailbox_bounds_apply_across_a_restart(store_file: MailboxFile) -> None:
     assert boxes.accept("bob", ident(3), b"") == FULL
 
 
-def test_messages_beyond_the_memory_are_read_from_the_file(store_file: MailboxFile) -> None:
+def test_messages_beyond_the_memory_are_read_from_the_file(store_file: MailboxFolder) -> None:
     boxes = store_file.open(memory_bytes=10)
     for n in range(5):
         boxes.accept("bob", ident(n), b"%d" % n * 8)
@@ -139,7 +139,7 @@ def test_messages_beyond_the_memory_are_read_from_the_file(store_file: MailboxFi
     assert store_file.open().depths() == {}
 
 
-def test_messages_of_a_removed_address_are_deleted_from_the_file(store_file: MailboxFile) -> None:
+def test_messages_of_a_removed_address_are_deleted_from_the_file(store_file: MailboxFolder) -> None:
     boxes = store_file.open()
     for address in ("bob", "eve"):
         boxes.accept(address, ident(1), b"x")
@@ -153,7 +153,7 @@ def test_messages_of_a_removed_address_are_deleted_from_the_file(store_file: Mai
     assert boxes.accept("bob", ident(1), b"x") > 0
 
 
-def test_full_disk_rolls_back_the_batch_and_is_logged_once(store_file: MailboxFile) -> None:
+def test_full_disk_rolls_back_the_batch_and_is_logged_once(store_file: MailboxFolder) -> None:
     boxes = store_file.open()
     boxes.accept("bob", ident(1), b"kept")
     boxes.accept("bob", ident(2), b"kept")
@@ -176,7 +176,9 @@ def test_full_disk_rolls_back_the_batch_and_is_logged_once(store_file: MailboxFi
     assert boxes.depths() == {"bob": (1, 4), "eve": (1, 100_000)}
 
 
-def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(store_file: MailboxFile) -> None:
+def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(
+    store_file: MailboxFolder,
+) -> None:
     noise = b"this is no database " * 1000
     store_file.path.parent.mkdir()
     for round_ in (1, 2):
@@ -190,7 +192,7 @@ def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(store_file: Ma
         assert len(store_file.logged) == round_
 
 
-def test_a_damaged_page_is_found_when_the_file_is_opened(store_file: MailboxFile) -> None:
+def test_a_damaged_page_is_found_when_the_file_is_opened(store_file: MailboxFolder) -> None:
     boxes = store_file.open()
     for n in range(500):
         boxes.accept("bob", ident(n), bytes(100))
@@ -205,7 +207,7 @@ def test_a_damaged_page_is_found_when_the_file_is_opened(store_file: MailboxFile
     assert store_file.path.with_name("mailboxes.db.corrupt-1").read_bytes() == bytes(data)
 
 
-def test_a_file_cut_to_nothing_keeps_its_log(store_file: MailboxFile) -> None:
+def test_a_file_cut_to_nothing_keeps_its_log(store_file: MailboxFolder) -> None:
     store_file.path.parent.mkdir()
     store_file.path.write_bytes(b"")
     wal = store_file.path.with_name("mailboxes.db-wal")
@@ -215,7 +217,7 @@ def test_a_file_cut_to_nothing_keeps_its_log(store_file: MailboxFile) -> None:
     assert aside.read_bytes() == b"what came last"
 
 
-def test_a_file_has_one_owner_and_is_private(store_file: MailboxFile) -> None:
+def test_a_file_has_one_owner_and_is_private(store_file: MailboxFolder) -> None:
     store_file.open()
     with pytest.raises(StoreRefused, match="locked"):
         StoredMailboxes(store_file.path)
@@ -250,7 +252,7 @@ def test_with_full_durability_the_log_is_synced_whenever_asked(
     boxes.close()
 
 
-def test_file_stays_small_during_fifty_thousand_messages(store_file: MailboxFile) -> None:
+def test_file_stays_small_during_fifty_thousand_messages(store_file: MailboxFolder) -> None:
     boxes = store_file.open(known_done=10_000)
     batch = 250
     before: list[bytes] = []
@@ -267,7 +269,7 @@ def test_file_stays_small_during_fifty_thousand_messages(store_file: MailboxFile
 
 
 def test_file_shrinks_after_a_flood(
-    store_file: MailboxFile, monkeypatch: pytest.MonkeyPatch
+    store_file: MailboxFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_file, "TIDY_EVERY", 4)
     boxes = store_file.open()
@@ -303,7 +305,7 @@ def test_order_is_kept_during_thousands_of_messages() -> None:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_irregular_file_is_refused(store_file: MailboxFile, kind: str) -> None:
+def test_irregular_file_is_refused(store_file: MailboxFolder, kind: str) -> None:
     store_file.path.parent.mkdir(parents=True, exist_ok=True)
     UNREADABLE[kind](store_file.path)
     with pytest.raises(StoreRefused, match=r"mailboxes\.db cannot be opened: "):

@@ -23,7 +23,7 @@ from agiraph.core.specs import Mode
 from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
 from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.triggers.records import trigger_id
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 
 AGENT = AgentId("monitor-1")
 RUN = RunId("r1")
@@ -58,7 +58,7 @@ class CycleCoordinator:
     transcript: Transcript = field(default_factory=Transcript)
 
     def __post_init__(self) -> None:
-        self.line = FakeLine(self.home)
+        self.line = FakeRuntime(self.home)
         self.time = MIDNIGHT
         self.clock = SimpleNamespace(now=lambda: self.time)
         self.line.clock = cast(Any, self.clock)

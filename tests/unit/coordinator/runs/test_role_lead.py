@@ -18,7 +18,7 @@ from agiraph.board.store import read_board
 from agiraph.core.ids import HUMAN_NAME, AgentId, RunId
 from agiraph.core.models import Agent, NodeResult
 from agiraph.core.roles import RoleTeamTerms, roles_of
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 
 LEAD, QA = "project_manager", "qa_engineer"
 TEAM = roles_of({"max_turns": 6, "roles": {LEAD: {}, QA: {}}})
@@ -28,7 +28,7 @@ class LedTeam:
     """The coordinator of a team of two roles, as far as its turns need it; no process."""
 
     def __init__(self, home: Path, most_nodes: int = 50) -> None:
-        line: Any = FakeLine(home)
+        line: Any = FakeRuntime(home)
         line.address = "shop/coordinator"
         about = {"id": AgentId("shop"), "name": "shop", "goal": "Build it", "model": "a/b"}
         team = RoleTeamTerms.model_validate(dict(TEAM))

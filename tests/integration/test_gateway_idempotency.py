@@ -12,8 +12,8 @@ from agiraph.inbox.idempotency_store import IdempotencyStore
 from agiraph.messages.child import StartChild
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome
-from tests.fakes.line import arrived
 
 CREATE = {"goal": "Survey the folder"}
 

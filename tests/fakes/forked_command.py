@@ -29,7 +29,7 @@ PRELOADED = (
     "tests.fakes.uncollected",
     *(
         "agiraph.__main__",
-        "tests.fakes.forked",
+        "tests.fakes.forked_command",
         "cli.main",
         "cli.run.command",
         "cli.run.target",

@@ -19,7 +19,7 @@ from agiraph.inbox.questions import QuestionStore
 from agiraph.messages.question import QuestionAnswered
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from tests.fakes.line import FakeLine
+from tests.fakes.fake_runtime import FakeRuntime
 from tests.unit.entity.contexts import entity_context
 
 ADA = "shop-1/ada-1"
@@ -28,7 +28,7 @@ LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
 REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
 
 
-class Gateway(FakeLine):
+class Gateway(FakeRuntime):
     """The human gateway's book behind a bus that, like the router, takes each message once."""
 
     def __init__(self, home: Path, words: dict[str, str]) -> None:

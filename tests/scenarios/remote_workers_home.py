@@ -32,10 +32,10 @@ def supervise() -> None:
     """Run `agiraph-supervisor`, whose workers are on other machines."""
     from tests.fakes.interpreters import supervise as run
 
-    run({**KINDS, "worker": "tests.scenarios.elsewhere:work"})
+    run({**KINDS, "worker": "tests.scenarios.remote_workers_home:work"})
 
 
 class RemoteWorkersHome(LiveHome):
     """A running home whose workers run elsewhere."""
 
-    program = ("tests.scenarios.elsewhere:supervise",)
+    program = ("tests.scenarios.remote_workers_home:supervise",)

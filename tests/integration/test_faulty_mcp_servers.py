@@ -21,9 +21,9 @@ from agiraph.core.errors import Refused
 from agiraph.mcp.catalog import MOST_TOOLS
 from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.home import Home
-from tests.fakes import odd_mcp_server
-from tests.fakes.line import SilentLog
-from tests.fakes.odd_mcp_server import OBJECT, USUAL
+from tests.fakes import faulty_mcp_server
+from tests.fakes.fake_runtime import SilentLog
+from tests.fakes.faulty_mcp_server import OBJECT, USUAL
 
 DEADLINE = 20.0
 OUTPUT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -194,7 +194,7 @@ async def test_only_the_invalid_parts_of_a_server_are_rejected(odd: Fault, tmp_p
     file.write_text(json.dumps(odd.server))
     config = SimpleNamespace(mcp=SimpleNamespace(start_seconds=DEADLINE))
     runtime: Any = SimpleNamespace(home=home, config=config, clock=SystemClock(), log=log)
-    words = ("-I", "-S", odd_mcp_server.__file__, str(file))
+    words = ("-I", "-S", faulty_mcp_server.__file__, str(file))
     settings = McpServerConfig(command=sys.executable, args=words)
     connection = McpConnection(runtime, "odd", settings, {})
     try:

@@ -21,7 +21,7 @@ from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from cli.options.shared import settings_of
-from tests.fakes.odd_files import SPARSE, UNREADABLE
+from tests.fakes.irregular_files import SPARSE, UNREADABLE
 from tests.unit.cli.fakes import command
 
 READERS: dict[str, Callable[[Path], object]] = {

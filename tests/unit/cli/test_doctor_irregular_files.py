@@ -9,7 +9,7 @@ from agiraph.storage.walk import UnsafeFile
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.damage import check_records
 from cli.doctor_checks.home import check_files
-from tests.fakes.odd_files import SPARSE, STRANGE, UNREADABLE
+from tests.fakes.irregular_files import SPARSE, STRANGE, UNREADABLE
 
 OF_SERVICES = (
     *("system/lock", "system/token", "system/children.journal", "system/mailboxes.db"),

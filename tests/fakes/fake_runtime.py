@@ -57,7 +57,7 @@ class SilentLog:
     debug = info = warning = error = _keep
 
 
-class FakeLine:
+class FakeRuntime:
     """Replaces `actors.runtime.runtime.Runtime`, with the same methods.
 
     `answers` maps a type of request to a function of the request. `sent` contains (to, body, id,

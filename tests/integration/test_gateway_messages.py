@@ -9,8 +9,8 @@ from agiraph.messages.child import ChildFailed, ChildHeartbeat
 from agiraph.messages.question import QuestionAnswered
 from agiraph.messages.text import TextMessage
 from agiraph.storage.journal import Journal
+from tests.fakes.fake_runtime import arrived
 from tests.fakes.gateway import AGENT, GatewayHome, ask, refused, running_gateway
-from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded, Nacked
 
 COORDINATOR = f"{AGENT}/coordinator"

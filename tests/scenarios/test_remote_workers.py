@@ -10,8 +10,8 @@ import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.integration.waiting import until
-from tests.scenarios.elsewhere import RemoteWorkersHome, machine_of
 from tests.scenarios.live_home import running_home, whole_lines
+from tests.scenarios.remote_workers_home import RemoteWorkersHome, machine_of
 from tests.scenarios.steps import (
     DONE,
     WAIT,

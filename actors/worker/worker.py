@@ -264,8 +264,8 @@ class WorkerActor:
     def _shown(self, assignment: Assignment) -> str:
         if self._single is not None:
             return self._single.assignment_turn(assignment)
-        before = None if self.context.is_external else self.context.transcript.before
-        return assignment_turn(assignment, before)
+        ended = None if self.context.is_external else self.context.transcript.before
+        return assignment_turn(assignment, ended)
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
         """Return an assignment as one call for a model without tools, whatever its mode."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from agiraph.agent.records import EndedNode
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.settings.config import RunConfig
 from agiraph.settings.prompt_folder import folders, shipped
@@ -131,11 +132,13 @@ def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = ""
     return "\n\n".join(lines)
 
 
-def assignment_turn(assignment: Assignment, before: Assignment | None = None) -> str:
+def assignment_turn(assignment: Assignment, ended: EndedNode | None = None) -> str:
     """Return the user turn that gives a worker its node.
 
-    The parts that equal `before`, the last assignment shown in its conversation, are omitted.
+    `ended` is the last node shown in its conversation: the parts of the assignment that are the
+    same are omitted, and the reason is given if that node was cancelled or failed.
     """
+    before = ended.assignment if ended is not None else None
     schema = assignment.node.output_schema
     known = {
         "has_known_schema": before is not None and schema == before.node.output_schema,
@@ -144,7 +147,18 @@ def assignment_turn(assignment: Assignment, before: Assignment | None = None) ->
     }
     refs = sorted(assignment.node.refs.items())
     turns = assignment.contract.max_iterations_per_node
-    return render("assignment", refs=refs, turns=turns, **assignment_facts(assignment), **known)
+    shown = render("assignment", refs=refs, turns=turns, **assignment_facts(assignment), **known)
+    return f"{end_notice(ended)}{shown}"
+
+
+def end_notice(ended: EndedNode | None) -> str:
+    """Return the text about a node that ended without a result; '' for any other node."""
+    if ended is None or ended.end.status == "completed":
+        return ""
+    node, end = ended.assignment.node, ended.end
+    verb = "was cancelled" if end.status == "cancelled" else "failed"
+    reason = f": {end.reason}" if end.reason else ""
+    return f"[Runtime]: Your node '{node.name}' {verb}{reason}. Do not continue it.\n\n"
 
 
 def schema_in_words(node: WorkNode) -> str:

@@ -1,7 +1,7 @@
 """The records of a conversation's journal: received input, answers, calls, results, endings."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -273,6 +273,13 @@ class NodeClosed(Record):
     reason: str = ""
     message: str | None = None
     ts: float
+
+
+class EndedNode(NamedTuple):
+    """The last node of a worker: its assignment and its end."""
+
+    assignment: Assignment
+    end: NodeClosed
 
 
 class RunBegan(ResolvedRunSpec):

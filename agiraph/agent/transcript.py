@@ -3,8 +3,7 @@
 It contains the turns shown to the model and the open calls. Two rules are invariants, because
 providers refuse conversations that break them:
 
-- the results of an answer's calls follow it directly, so messages received while calls are open are
-  held back until the last call is answered;
+- the results of an answer's calls follow it directly: messages received meanwhile are held back;
 - turns shown to the model never change, they are only added, so that provider caches serve them.
 """
 
@@ -23,6 +22,7 @@ from agiraph.agent.records import (
     ConversationCompacted,
     ConversationEpochBegan,
     ConversationRecord,
+    EndedNode,
     ExternalAgentEnded,
     ExternalAgentRecord,
     ExternalAgentStarted,
@@ -186,8 +186,7 @@ class PauseState:
 @dataclass(slots=True)
 class Transcript:
     """The state of one conversation. `said_message` is the message id of the model's last answer,
-    `has_called` whether that answer had calls. `before` is the assignment of the last ended node,
-    if the turns still show it."""
+    `has_called` whether it had calls. `before` is the last ended node, if the turns show it."""
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)
@@ -197,7 +196,7 @@ class Transcript:
     time: WorkTime = field(default_factory=WorkTime)
     outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     assignment: Assignment | None = None
-    before: Assignment | None = None
+    before: EndedNode | None = None
     began: RunBegan | None = None
     planned: str | None = None
     run: RunId | None = None
@@ -315,7 +314,8 @@ class Transcript:
             case AnswerPublished():
                 self.progress.summary = record.summary
             case NodeClosed():
-                self.assignment, self.before = None, self.assignment
+                ended = EndedNode(self.assignment, record) if self.assignment else None
+                self.assignment, self.before = None, ended
                 self.mail.pending.clear()
                 self.mail.see(record.message)
             case PlanMade():

@@ -12,7 +12,19 @@ from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, whole_lines
 from tests.scenarios.scenario_home import JsonObject, words_of
-from tests.scenarios.steps import DONE, FACT, ask, bash, finish, held, one_worker, write
+from tests.scenarios.steps import (
+    DONE,
+    FACT,
+    WAIT,
+    ask,
+    bash,
+    finish,
+    held,
+    node,
+    one_worker,
+    spawn,
+    write,
+)
 
 ANSWER = "(answer to your question"
 
@@ -37,6 +49,24 @@ def test_a_message_reaches_a_busy_worker_at_its_next_step(live_home: LiveHome) -
     assert "[Message from human]: Only tables!" in live_home.await_step("ada", 1).said
     live_home.await_end(agent)
     assert len(live_home.server.seen_by("ada")) == 2
+
+
+def test_worker_gets_the_reason_of_a_cancelled_node(live_home: LiveHome) -> None:
+    begun, stuck = threading.Event(), threading.Event()
+    cancel = call("cancel_node", node_id="first", reason="the survey has it")
+    leads = [spawn("hana"), node("first", "hana"), held(cancel, begun), node("second", "hana")]
+
+    def works(seen: SeenRequest) -> Reply:
+        return DONE if "# Assignment: second" in seen.said else held(FACT, stuck)
+
+    live_home.plays(coordinator=[*leads, WAIT, finish()], hana=works)
+    agent = live_home.begin("withdrawn")
+    live_home.await_step("hana", 0)
+    begun.set()
+    last = live_home.server.wait_for(lambda seen: "# Assignment: second" in seen.said)
+    stuck.set()
+    assert "[Runtime]: Your node 'first' was cancelled: the survey has it." in last.said
+    live_home.await_end(agent)
 
 
 def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(

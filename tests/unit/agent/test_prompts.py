@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import Environment
 
 from agiraph.agent import prompts
+from agiraph.agent.records import EndedNode, NodeClosed
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import Assignment, StageContract, Worker, WorkNode
 from agiraph.external.agent_prompts import task_text
@@ -38,6 +40,11 @@ def task_of_external_agent(assignment: Assignment) -> str:
     return task_text(assignment, ANN, run=Path("/run"), known="", input_dir=None)
 
 
+def completed(assignment: Assignment) -> EndedNode:
+    end = NodeClosed(node_id=assignment.node.id, status="completed", ts=1.0)
+    return EndedNode(assignment, end)
+
+
 def turn_of_single_inference(assignment: Assignment) -> str:
     return prompts.render("single_assignment", refs=(), **prompts.assignment_facts(assignment))
 
@@ -66,7 +73,7 @@ def test_assignment_omits_text_shown_with_the_previous_node() -> None:
     node = ASSIGNMENT.node.model_copy(update={"output_schema": schema})
     update = {"node": node, "goal": "Buy a bicycle", "notes": "Ann's shop was cheap."}
     given = ASSIGNMENT.model_copy(update=update)
-    first, again = prompts.assignment_turn(given), prompts.assignment_turn(given, given)
+    first, again = prompts.assignment_turn(given), prompts.assignment_turn(given, completed(given))
     assert "The team's goal: Buy a bicycle" in first
     assert '"price"' in first
     assert "Ann's shop" in first
@@ -75,4 +82,21 @@ def test_assignment_omits_text_shown_with_the_previous_node() -> None:
     assert "JSON that fits the JSON Schema of your last node." in again
     assert '"price"' not in again
     other = ASSIGNMENT.model_copy(update={"goal": "Buy a car"})
-    assert prompts.assignment_turn(given, other) == first
+    assert prompts.assignment_turn(given, completed(other)) == first
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "notice"),
+    [
+        ("cancelled", "It is done already", "was cancelled: It is done already. Do not"),
+        ("cancelled", "", "was cancelled. Do not"),
+        ("failed", "its time was over", "failed: its time was over. Do not"),
+    ],
+)
+def test_assignment_names_the_end_of_a_node_without_a_result(
+    status: Any, reason: str, notice: str
+) -> None:
+    end = NodeClosed(node_id=ASSIGNMENT.node.id, status=status, reason=reason, ts=1.0)
+    text = prompts.assignment_turn(ASSIGNMENT, EndedNode(ASSIGNMENT, end))
+    assert text.startswith(f"[Runtime]: Your node '{ASSIGNMENT.node.name}' {notice} continue it.")
+    assert f"\n\n# Assignment: {ASSIGNMENT.node.name}\n" in text

@@ -65,5 +65,5 @@ def test_the_last_assignment_is_known_until_the_conversation_is_shortened() -> N
     compacted = ConversationCompacted(turns=turns, cause="full", ts=3.0, **tokens)
     before = lived().before
     assert before is not None
-    assert before.node.name == "part 1"
+    assert before.assignment.node.name == "part 1"
     assert lived(compacted).before is None

@@ -1,4 +1,5 @@
-"""A storm in a process of its own, whose supervisors are forked: each imports nothing."""
+"""Run the kill experiment in a separate process whose supervisors are forked, so that none imports
+modules."""
 
 import json
 import sys
@@ -19,7 +20,7 @@ def _say(line: str) -> None:
 
 
 def main() -> None:
-    """Run the experiment in the folder that the first word names, and print its facts.
+    """Run the experiment in the folder named by the first argument, and print its facts.
 
     Processes of every kind are struck, then two services are killed again and again.
     """

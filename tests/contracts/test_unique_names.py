@@ -1,4 +1,4 @@
-"""Public class names stand once in the product, so that a name leads to one place."""
+"""A public class name exists once in the product."""
 
 import re
 from collections import defaultdict

@@ -57,7 +57,7 @@ def ends(first: int, last: int) -> Part:
 
 
 def those(pattern: str) -> Part:
-    """Show the lines in which this is found, and those that go on from them."""
+    """Show the lines that contain this text, with their continuation lines."""
 
     def part(lines: Sequence[str]) -> Sequence[str]:
         shown: list[str] = []
@@ -132,5 +132,5 @@ class FirstHour:
         return "\n\n".join(self._pieces) + "\n"
 
     def leave(self) -> None:
-        """Stand up."""
+        """Close the terminal."""
         self.terminal.close()

@@ -122,7 +122,7 @@ def processes_of(home: Path) -> dict[int, str]:
 
 
 def await_nothing_left(home: Path) -> None:
-    """Wait until no process of this home lives and its lock is free."""
+    """Wait until this home has no process and its lock is free."""
     left: dict[int, str] = {}
 
     def is_alone() -> bool:

@@ -15,7 +15,7 @@ from agiraph.api.idempotency import IdempotencyMiddleware
 
 
 def order_file(home: Path) -> Path:
-    """Return the file that names the call at which the gateway dies."""
+    """Return the file that names the call after which the gateway kills itself."""
     return home / "die"
 
 

@@ -218,7 +218,7 @@ class FrameSender:
 
 @dataclass(frozen=True, slots=True)
 class ImpersonatedEntity:
-    """An entity whose name is used, with its run and its node."""
+    """An entity that the hostile worker impersonates, with its run and its node."""
 
     address: str
     agent: AgentId

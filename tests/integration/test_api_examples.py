@@ -1,4 +1,4 @@
-"""The Python of docs/api.md runs as it stands there."""
+"""The Python examples of docs/api.md run unchanged."""
 
 import re
 import subprocess

@@ -1,4 +1,5 @@
-"""Checks with the real bash: each is run once under its folder, bounded, and told as it ended."""
+"""Checks with the real bash: each runs once per folder, within its limits, and its outcome is
+reported."""
 
 import asyncio
 import hashlib

@@ -31,7 +31,7 @@ def started(folder: Path, command: str, lifeline: int) -> "subprocess.Popen[byte
 
 @contextmanager
 def orphan(folder: Path, command: str, *, when: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start a command and let its entity die as soon as the file `when` is there."""
+    """Start a command and let its entity exit as soon as the file `when` exists."""
     read_fd, write_fd = os.pipe()
     process = started(folder, command, read_fd)
     os.close(read_fd)

@@ -1,4 +1,4 @@
-"""The HTTP API over a real socket: the life of agents and their runs."""
+"""The HTTP API over a real socket: agents and their runs, from creation to deletion."""
 
 import asyncio
 from contextlib import closing

@@ -1,4 +1,5 @@
-"""Idempotency keys on the whole API: a call made again makes nothing twice, through deaths too."""
+"""Idempotency keys of the whole API: a repeated call has no second effect, even after a kill of the
+gateway."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +45,8 @@ def started(gateway_home: GatewayHome) -> set[str]:
 
 
 def cut_off(gateway_home: GatewayHome, path: str, json: Any) -> GatewayHome:
-    """Make a call whose gateway dies when all is done and nothing is answered; return the next."""
+    """Make a call whose gateway is killed after its effect and before its answer; return the next
+    gateway."""
     with pytest.MonkeyPatch.context() as patch:
 
         def die(*args: object) -> None:

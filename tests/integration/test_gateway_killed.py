@@ -1,4 +1,5 @@
-"""kill -9 of the real gateway between a deed and its answer: asked again, nothing is done twice."""
+"""kill -9 of the real gateway between the effect of a request and its answer: a repeated request
+has no second effect."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.integration.dying_gateway import order_file
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home with a real supervisor, whose gateway dies on request."""
+    """A home with a real supervisor, whose gateway kills itself on request."""
     commands = Commands(tmp_path_factory.mktemp("killed") / "home")
     with commands.supervisor(("tests.integration.dying_gateway:supervise",)):
         yield commands.home

@@ -1,8 +1,6 @@
-"""A worker that was taken over throws frames at every actor: none crashes, none is believed.
-
-Its victims are real: another agent, a teammate and its own coordinator, each with questions,
-triggers, budgets, files and events, of which nothing may be another afterwards.
-"""
+"""A compromised worker sends frames to every actor: none crashes, and none accepts a false sender.
+It attacks another agent, a teammate and its own coordinator, each with questions, triggers,
+budgets, files and events, which must be unchanged afterwards."""
 
 import contextlib
 import json
@@ -171,7 +169,8 @@ def begun(home: Path) -> dict[str, int]:
 
 
 def assert_untouched(agent: Path, workers: set[str]) -> None:
-    """Nothing that was thrown is in the minds, on the board or in the messages of this agent."""
+    """Check that no forged text is in the conversations, on the board or in the messages of this
+    agent."""
     for path in agent.rglob("conversation.jsonl"):
         heard = [record for record in whole_lines(path) if record["kind"] == "heard"]
         assert {record["from_name"] for record in heard} <= {*SPEAKERS}, heard

@@ -1,6 +1,5 @@
-"""A home of three machines: where workers start, how they are moved, and what becomes of them when
-a machine is lost, drained or removed, and when the supervisor is killed.
-"""
+"""A home of three machines: where workers start, how they are moved, and how they continue when a
+machine is lost, drained or removed, and when the supervisor is killed."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""Processes whose event loop does not turn: seen, dumped, killed, started again."""
+"""Processes with a blocked event loop: detected, their stack logged, killed, restarted."""
 
 import os
 import signal

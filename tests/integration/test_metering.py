@@ -58,7 +58,7 @@ EVENTS = {
 
 
 class ObservedProvider:
-    """A provider of whose answer a test can see how far it has come."""
+    """A provider that shows a test how much of an answer has arrived."""
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner

@@ -89,7 +89,7 @@ def test_version_file_of_the_input_selects_a_version(
 def test_input_folder_cannot_name_private_folders(
     layout: HomeLayout, person: PersonHome, form: str
 ) -> None:
-    """What a model or a stranger has written there shows nothing beyond known programs."""
+    """Files written there by a model or a stranger reveal only known programs."""
     project, target = PersonHome(layout.input_dir), person.root / "work/private"
     if form == "home":
         project.file("fake/pyvenv.cfg", f"home = {target}\n")

@@ -1,4 +1,4 @@
-"""Poison: a message that ends its receiver again and again is set aside; the receiver lives on."""
+"""Poison: a message that repeatedly crashes its receiver is quarantined; the receiver continues."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def test_poison_is_identified_among_prefetched_messages(
 def test_poison_that_wakes_a_parked_process_is_quarantined_before_it_is_given_up(
     supervisor: ProbedSupervisor,
 ) -> None:
-    """Its deaths come before the supervisor has heard that it was ready."""
+    """The crashes precede the message that the process is ready."""
     supervisor.start("poison/early")
     pid = frozen(supervisor, "poison/early")
     say(supervisor, "poison/early", "die")

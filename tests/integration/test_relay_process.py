@@ -1,4 +1,4 @@
-"""The relay's process: it ends a host that hangs, and ends when its host dies."""
+"""The relay's process: it kills a hung host, and exits when its host exits."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ os.kill(os.getpid(), getattr(signal, sys.argv[3]))
 
 
 def run_host(folder: Path, seconds: float, end: str) -> tuple[int, psutil.Process]:
-    """Run a host that hangs or dies; return how it ended, and its relay."""
+    """Run a host that hangs or exits; return its exit and its relay."""
     words = [sys.executable, "-c", HOST, str(folder), str(seconds), end]
     root = Path(__file__).parents[2]
     environ = {**os.environ, "PYTHONPATH": str(root)}

@@ -22,7 +22,7 @@ def hosts(supervisor: ProbedSupervisor) -> list[dict[str, Any]]:
 
 
 def want_huge(supervisor: ProbedSupervisor) -> None:
-    """Ask for a worker that no machine can take, of which the answer comes late or never."""
+    """Request a worker that no machine can run; the answer comes late or never."""
     with suppress(OSError, ValueError):
         supervisor.start("shop/tom", labels=("huge",))
 

@@ -1,5 +1,4 @@
-"""The lives of a home: however its supervisor ends, nothing of it is left; the next one
-continues."""
+"""Supervisors that end in different ways: no process is left, and the next supervisor continues."""
 
 import os
 import signal
@@ -56,7 +55,7 @@ def test_only_executed_agents_continue_under_the_next_supervisor(
         assert all_gone(family)
     with running(home) as supervisor:
         is_resumed(supervisor, incarnation=2)
-        hide_processes(supervisor)
+        await_stray_process(supervisor)
         supervisor.stop_child("shop/cleo", "forget")
         family = supervisor.descendants()
         supervisor.end(signal.SIGKILL)
@@ -88,8 +87,9 @@ def start_shop_agents(supervisor: ProbedSupervisor) -> None:
     until(pid_file.exists, "the stray runs")
 
 
-def hide_processes(supervisor: ProbedSupervisor) -> None:
-    """What cleo hides runs whole: of what is still being started a part may outlive it a moment."""
+def await_stray_process(supervisor: ProbedSupervisor) -> None:
+    """Wait until the stray process of cleo runs: one that is still being started may survive a stop
+    for a moment."""
     until(lambda: "sleep" in map(name_of, supervisor.descendants()), "the stray runs again")
 
 
@@ -108,11 +108,9 @@ def is_resumed(supervisor: ProbedSupervisor, incarnation: int) -> None:
 
 
 def workers_die_with_their_supervisor(supervisor: ProbedSupervisor) -> None:
-    """Kill the supervisor with two of its workers; the others die with it.
-
-    What another worker has hidden from everybody, no supervisor's death ends: it is stopped before.
-    """
-    hide_processes(supervisor)
+    """Kill the supervisor with two of its workers; the others are killed with it. The exit of a
+    supervisor does not end the stray process of a worker, which is stopped before."""
+    await_stray_process(supervisor)
     supervisor.stop_child("shop/cleo", "forget")
     sleepers = [
         shelled(supervisor, f"shells/{number}", command)
@@ -140,7 +138,7 @@ def hung_supervisor_is_stopped(supervisor: ProbedSupervisor) -> None:
 
 @contextmanager
 def orphaned_shell(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a command as one of this home's runs would; a command of another home lives on."""
+    """Run a command as a run of this home would; a command of another home is not affected."""
     run = home / "agents" / "shop" / "runs" / "r1"
     with (
         subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": str(run)}) as ours,

@@ -195,7 +195,7 @@ def test_a_host_that_ignores_its_kills_is_removed_by_force(
 def test_a_ticket_that_is_stolen_from_a_host_opens_nothing_elsewhere(
     supervisor: ProbedSupervisor, tmp_path: Path
 ) -> None:
-    """Nor does the launch that the ticket is in tell the host a secret of the home."""
+    """The launch with the ticket reveals no secret of the home to the host either."""
 
     async def is_refused(endpoint: Endpoint) -> bool:
         try:

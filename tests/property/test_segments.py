@@ -31,7 +31,7 @@ def numbers(reader: SegmentReader, after: int = 0, limit: int = 10**6) -> list[i
 
 
 class SegmentedLogMachine(RuleBasedStateMachine):
-    """A writer that dies at any point, a reader that follows, and readers that start again."""
+    """A writer that crashes at any point, a reader that follows, and readers that start again."""
 
     @initialize()
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""A model whose commands are bombs of processes and of memory: the team survives and goes on."""
+"""A model whose commands start endless processes or allocate endless memory: the team continues."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Out of budget is a state, not a crash: the human is asked, and all work continues."""
+"""An empty budget is a state, not a crash: the human is asked, and all work continues."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ TOKENS = ("--budget", f"{LIMIT}-tokens")
 
 @pytest.fixture
 def live_home(parking_home: LiveHome) -> LiveHome:
-    """Return a running home whose entities park as soon as they have nothing to do."""
+    """Return a running home whose entities park as soon as they are idle."""
     return parking_home
 
 

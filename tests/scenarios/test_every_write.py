@@ -49,7 +49,8 @@ class KillAfterWrite:
 
 
 class KilledProcessHome(LiveHome):
-    """A running home whose processes die where a test says so; its supervisor is started again."""
+    """A running home whose processes are killed at writes chosen by the test; its supervisor is
+    restarted."""
 
     program = ("tests.fakes.mortal:supervise",)
     was_late = False
@@ -190,7 +191,7 @@ def tools_of(folder: Path) -> Counter[str]:
 
 
 def sampled(deaths: list[KillAfterWrite]) -> list[KillAfterWrite]:
-    """Return one death for each kind of file, by the seed."""
+    """Return one kill for each kind of file, chosen by the seed."""
     drawn = random.Random(SEED)
     files = sorted({death.file for death in deaths})
     return [drawn.choice([one for one in deaths if one.file == file]) for file in files]
@@ -199,7 +200,7 @@ def sampled(deaths: list[KillAfterWrite]) -> list[KillAfterWrite]:
 def assert_survives(
     live_home: KilledProcessHome, run: str, usual: dict[str, Any], deaths: list[KillAfterWrite]
 ) -> None:
-    """Play a run once for each death, and compare the outcomes."""
+    """Run a scenario once for each kill, and compare the outcomes."""
     different, late = [], 0
     for number, death in enumerate(deaths):
         outcome = outcome_of(live_home.play(run, f"{run}-{number}", death))

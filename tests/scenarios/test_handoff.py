@@ -1,4 +1,5 @@
-"""A node that is cut short: at a limit, its results are published in part, the rest handed on.
+"""A node that ends at a limit: its results are published in part, and the rest is suggested as a
+node.
 
 And a worker whose process dies repeatedly: given up, its cause reported, the team continues.
 """

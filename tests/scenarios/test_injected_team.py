@@ -1,4 +1,4 @@
-"""A team whose models were taken over attacks, from its shells, every path the runtime touches.
+"""A team of compromised models attacks every path that the runtime opens, from its shells.
 
 Its commands leave links, pipes, devices, folders in the place of files, hard links, and twenty
 thousand names. None of them leads a process of the home outside: no file of the person is read or

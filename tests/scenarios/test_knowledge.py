@@ -55,7 +55,7 @@ def shown_to(live_home: LiveHome, actor: str) -> str:
 
 @pytest.fixture(scope="module")
 def taught_home(live_home: LiveHome, project: Path) -> LiveHome:
-    """Return the home after a run in which a node failed at first and the person was asked."""
+    """Return the home after a run with a node that failed at first and a question to the human."""
     leads = [
         ask("Which database?"),
         spawn("ada"),

@@ -1,4 +1,5 @@
-"""Agents whose command is gone: none works unseen, each is named, and resumed on request."""
+"""Agents whose command has ended: they do not continue unseen, and are named and resumed on
+request."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""A run that stands still is noticed: its coordinator is notified, and then the run fails."""
+"""A standstill of a run is detected: its coordinator is notified, and then the run fails."""
 
 import json
 import threading

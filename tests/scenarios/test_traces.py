@@ -1,4 +1,4 @@
-"""One trace of a team's run, though its worker and the tracer are killed in the middle."""
+"""One trace of a team's run, although its worker and the tracer are killed during it."""
 
 import json
 import threading

@@ -17,7 +17,7 @@ DAY = 86400.0
 
 
 class AdjustedClockHome(LiveHome):
-    """A running home whose clock the test turns."""
+    """A running home with a clock that the test sets."""
 
     program = ("tests.scenarios.turned_clock:supervise",)
 

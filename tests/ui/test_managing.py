@@ -78,7 +78,7 @@ def machines() -> Callable[[Route], None]:
 
 
 def agent_that_stays(live_home: LiveHome, name: str) -> str:
-    """Start an agent that has asked its person something, and so stays."""
+    """Start an agent that waits for an answer of the human."""
     live_home.plays(coordinator=[ask("Shall I go on?")])
     agent = live_home.begin(name, goal=f"Watch {HOSTILE}").name
     live_home.await_question(agent)

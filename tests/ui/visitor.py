@@ -127,7 +127,7 @@ class Visitor:
 
 
 def connection(page: Page) -> Locator:
-    """Return where a page says how it stands with the gateway: Live, Reconnecting ..."""
+    """Return the text of the page about its connection to the gateway: Live, Reconnecting ..."""
     return page.get_by_role("banner").get_by_role("status")
 
 

@@ -20,14 +20,14 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 class PagePiece(NamedTuple):
-    """A piece of a page, and where it stands."""
+    """A piece of a page, and its place."""
 
     place: str
     text: str
 
 
 class Page:
-    """One page, with its code blocks told from its running text."""
+    """One page, with its code blocks separated from its text."""
 
     def __init__(self, name: str) -> None:
         self._name = name

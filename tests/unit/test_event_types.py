@@ -1,5 +1,5 @@
-"""Every event type that the code reports is in the table, every type of the table is reported,
-and docs/events.md tells the same."""
+"""Every event type that the code reports is in the table, every type of the table is reported, and
+docs/events.md lists the same."""
 
 import ast
 import re

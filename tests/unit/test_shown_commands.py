@@ -57,7 +57,7 @@ def _outside_quotes(line: str, end: str) -> str:
 
 
 def variants(line: str) -> list[list[str]]:
-    """Return the command lines that a shown one stands for, each as its words."""
+    """Return the command lines of a shown line, each as its words."""
     bare = re.sub(r"\s*\[[^\]]*\]", "", line)
     full = line.replace("[", "").replace("]", "")
     return [words for one in dict.fromkeys((bare, full)) for words in _alternatives(one)]

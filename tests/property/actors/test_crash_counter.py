@@ -20,7 +20,7 @@ def id_of(number: int) -> str:
 def test_after_three_deaths_only_the_guilty_messages_are_quarantined(
     guilty: set[int], batch: int, kills: list[int]
 ) -> None:
-    """Each life takes batches in order; a kill hits the first batch with its message."""
+    """Each incarnation takes batches in order; a kill hits the first batch with its message."""
     poison = {id_of(number) for number in guilty}
     waiting = [id_of(number) for number in range(MESSAGES)]
     struck = [id_of(number) for number in kills]

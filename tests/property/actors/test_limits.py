@@ -1,4 +1,4 @@
-"""Budgets that are set, raised and reset in any order: no question is ever asked twice."""
+"""Budgets that are set, raised and reset in any order: no question is asked twice."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""Properties of every life of every child."""
+"""Properties of the restart rules for any sequence of exits."""
 
 from collections.abc import Iterator
 from dataclasses import replace

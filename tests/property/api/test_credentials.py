@@ -37,7 +37,7 @@ class Secret:
 
 
 class CredentialsMachine(RuleBasedStateMachine):
-    """Adds, rotates, revokes, logs in and out, lets time pass, and dies."""
+    """Adds, rotates and revokes tokens, logs in and out, lets time pass, and crashes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ FAILURES, SECONDS = 3, 10.0
 
 
 class CircuitBreakerMachine(RuleBasedStateMachine):
-    """Callers of one service whose answers come in any order."""
+    """Calls to one service, answered in any order."""
 
     def __init__(self) -> None:
         super().__init__()

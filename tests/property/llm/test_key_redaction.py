@@ -1,4 +1,4 @@
-"""The key of a service appears in no forwarded event, however the service splits it."""
+"""The key of a service appears in no forwarded event, for any split of the stream."""
 
 import base64
 import itertools

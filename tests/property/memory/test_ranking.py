@@ -1,4 +1,4 @@
-"""Search in a memory: no match is missing, the rare word decides, the answer stays the same."""
+"""Search in a memory: no match is missing, the rare word decides, the result is deterministic."""
 
 import string
 

@@ -76,7 +76,7 @@ class ConnectedProcess:
         self.flush()
 
     def flush(self) -> None:
-        """Put the link's outgoing frames on the line."""
+        """Send the link's outgoing frames over the connection."""
         self.link.flush_acks()
         while self.link.out:
             self.up.append(self.link.out.pop().blob)
@@ -104,7 +104,7 @@ class ConnectedProcess:
 
 
 class SlowDisk(Mailboxes):
-    """Mailboxes of which a power cut leaves the synced part."""
+    """Mailboxes that keep only their synced part after a power cut."""
 
     def __init__(self) -> None:
         super().__init__()

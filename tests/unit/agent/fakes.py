@@ -69,7 +69,7 @@ class ScriptedModel:
 
 
 class WordArguments(ToolParams):
-    """One word."""
+    """The arguments of the fake tools."""
 
     word: str = ""
 

@@ -1,4 +1,4 @@
-"""The loop and the human's word: nothing runs before it, and a refusal is the call's result."""
+"""The loop and approvals: no call runs before its approval, and a refusal is the call's result."""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.unit.agent.fakes import LoopHarness, call, incoming, says
 
 
 class ControlledApproval:
-    """An asking whose answer the test gives."""
+    """A pending approval that the test answers."""
 
     def __init__(self, cleared: Permission | None = None) -> None:
         self.cleared = cleared

@@ -1,4 +1,4 @@
-"""A node's time: it goes on through restarts, and stands still in waits."""
+"""A node's time: it continues through restarts, and is suspended during waits."""
 
 import asyncio
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A clock that a test turns by hand."""
+"""A clock that a test sets."""
 
 
 class ManualClock:
-    """Wall time and monotonic time that stand still until they are turned."""
+    """Wall time and monotonic time that change only when the test sets them."""
 
     def __init__(self, now: float = 1_000_000.0) -> None:
         self.time = now

@@ -1,4 +1,4 @@
-"""Calls with an Idempotency-Key: carried out once, answered the same, through deaths."""
+"""Calls with an Idempotency-Key: executed once, answered the same, even after crashes."""
 
 import asyncio
 import errno

@@ -24,7 +24,7 @@ ROLES = 4
 
 
 class LongRun:
-    """A run whose every stage has the same team, but that one worker is new in each."""
+    """A run with the same team in every stage, except for one new worker in each."""
 
     def __init__(self, path: Path) -> None:
         self.store = BoardStore(path)

@@ -155,7 +155,7 @@ async def test_calls_in_flight_are_bounded(calls_of: CallsOf) -> None:
 
 
 class CountingClock:
-    """A clock that stands until the test moves it; `asked` counts how often it was looked at."""
+    """A clock that changes only when the test sets it; `asked` counts how often it was read."""
 
     def __init__(self) -> None:
         self.at = 100.0

@@ -1,5 +1,4 @@
-"""BudgetReservations: a run cannot spend more than it may, however many of its calls
-run at once."""
+"""BudgetReservations: a run cannot exceed its budget, with any number of parallel calls."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`agiraph archive`, `restore`, `rm`: a deletion is asked about, and takes no way back."""
+"""`agiraph archive`, `restore`, `rm`: a deletion needs confirmation and is final."""
 
 from agiraph.http.api import AgentView, ApiError, ArchivedView, DeletedView
 from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, summary

@@ -58,7 +58,7 @@ ADA = "ada-1a2b3c"
 
 
 class RestingAgent:
-    """An agent whose coordinator and worker have each answered three times, at rest."""
+    """An agent at rest, whose coordinator and worker have each answered three times."""
 
     def __init__(self, root: Path) -> None:
         self.home = Home(root)

@@ -1,4 +1,4 @@
-"""`plan` and `team`: a word that is nearly a subcommand starts no paid run."""
+"""`plan` and `team`: a misspelled subcommand starts no paid run."""
 
 from pathlib import Path
 

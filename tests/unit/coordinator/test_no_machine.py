@@ -1,4 +1,5 @@
-"""A run whose workers get no machine: it waits for one, and then says why it cannot continue."""
+"""A run whose workers get no machine: it waits for one, and then names the reason why it cannot
+continue."""
 
 from pathlib import Path
 

@@ -24,7 +24,7 @@ FOUND = EarlierWorkFound(found=RelevantKnowledge(notes=NOTES, tokens=900))
 
 
 class PriorWorkHarness:
-    """One coordinator whose gateway answers so."""
+    """One coordinator whose gateway gives this answer."""
 
     def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
         self.line = FakeRuntime(home)

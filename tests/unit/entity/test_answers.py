@@ -1,5 +1,4 @@
-"""ArrivedAnswers: taken once, known as awaited while somebody waits, and as left when
-nobody does."""
+"""ArrivedAnswers: each is taken once; waits and abandoned waits are recorded."""
 
 import asyncio
 

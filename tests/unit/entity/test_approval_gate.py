@@ -30,7 +30,7 @@ def entity() -> BoardDriver:
 
 
 class GatedHome:
-    """A home with a worker whose gate is asked about calls."""
+    """A home with a worker whose gate judges calls."""
 
     def __init__(
         self, tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from transport.errors import PeerLost
 
 
 class AbsentPeerRuntime:
-    """A runtime whose peers are away for `absences` questions; the hours fly meanwhile."""
+    """A runtime whose peers are absent for `absences` requests; waiting takes no time."""
 
     def __init__(self, absences: int) -> None:
         self.absences = absences

@@ -1,4 +1,5 @@
-"""Two steps that share one id: each is asked for, and the word about one allows only that."""
+"""Two steps with the same id: each needs its own approval, and an approval applies only to its
+action."""
 
 import asyncio
 from pathlib import Path

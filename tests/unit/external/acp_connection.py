@@ -1,4 +1,4 @@
-"""AcpConnection: an AcpDriver and the agent's side of the protocol, written by hand."""
+"""AcpConnection: an AcpDriver and the agent's messages, written by the test."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Agent Client Protocol, spoken to an agent whose every message is written here."""
+"""The Agent Client Protocol, with an agent whose messages are written by the test."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 
 @pytest.fixture
 def connection(tmp_path: Path) -> AcpConnection:
-    """A talk whose session has begun; the first prompt is in flight."""
+    """A connection whose session has begun; the first prompt is in flight."""
     return AcpConnection(tmp_path).begin()
 
 

@@ -28,7 +28,7 @@ def options(current: str, *known: str) -> JsonObject:
 
 
 def begun(folder: Path, report: JsonObject, session: str = "", **preset: Any) -> AcpConnection:
-    """Return a talk whose session has begun with this report of its modes."""
+    """Return a connection whose session has begun with this report of its modes."""
     connection = AcpConnection(folder, session, **{"mode": "default", **preset})
     connection.answers(protocolVersion=1, agentCapabilities=RESUMES if session else {})
     assert connection.answers(sessionId="s1", **report)[0] == SessionIdReported("s1")

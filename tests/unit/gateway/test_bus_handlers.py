@@ -42,7 +42,7 @@ MESSAGES = [
 
 
 class SimulatedKill(BaseException):
-    """Stands for kill -9."""
+    """Raised in place of a kill -9."""
 
 
 def opened(line: FakeRuntime) -> Gateway:

@@ -39,7 +39,7 @@ class Entity:
 
 @dataclass
 class Node:
-    """One node and where its files stand."""
+    """One node and the folder of its files."""
 
     id: str
     name: str
@@ -141,7 +141,7 @@ class ScriptTeam:
         )
 
     def assign(self, node: Node, task: str, refs: dict[str, str]) -> None:
-        """Give a node to its worker: the turn that a worker process would put there."""
+        """Assign a node to its worker: append the turn that a worker process would append."""
         worker = self.entities[node.worker]
         worker.node, worker.is_over = node.id, False
         lines = "\n".join(f"- {name}: {path}" for name, path in sorted(refs.items()))

@@ -38,7 +38,7 @@ class PlaybookConversation:
         return asyncio.run(self.provider.generate(request, hear))
 
     def step(self, *results: str, is_error: bool = False) -> ModelResponse:
-        """Ask, and put the answer and its results into the conversation."""
+        """Request an answer, and append it and its results to the conversation."""
         response = self.ask()
         self.turns.append(response.turn())
         for at, call in enumerate(response.tool_calls):

@@ -1,4 +1,5 @@
-"""Calls as small models write them: read where they can be only one thing, and else told back."""
+"""Calls as small models write them: read if they are unambiguous, and returned as an error
+otherwise."""
 
 import json
 from typing import Any

@@ -35,7 +35,7 @@ texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
-    """Turns as the loop keeps them: every call has a result, messages stand anywhere."""
+    """Turns as the loop keeps them: every call has a result, messages may be anywhere."""
     turns: list[Turn] = []
     for number in range(draw(st.integers(0, 6))):
         turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 2)))]
@@ -143,7 +143,7 @@ def long_conversation(name: str) -> tuple[Turn, ...]:
 
 
 def askable(turns: tuple[Turn, ...]) -> list[int]:
-    """Return after how many of the turns the model could have been asked: no call is open."""
+    """Return the numbers of turns after which the model can be called: no call is open."""
     ends, open_calls = [], 0
     for end, turn in enumerate(turns, 1):
         if isinstance(turn, AssistantTurn):

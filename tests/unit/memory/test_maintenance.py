@@ -1,4 +1,4 @@
-"""When a memory should be put in order, and insights that are kept once."""
+"""When a memory needs maintenance, and insights that are stored once."""
 
 from pathlib import Path
 

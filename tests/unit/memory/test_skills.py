@@ -1,4 +1,5 @@
-"""Skills of home and input folder: told by name, read on demand, bounded, never fatal."""
+"""Skills of home and input folder: listed by name, read on demand, bounded; a broken one is not
+fatal."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The book of deliveries: told once, held while he is away, tried again, given up, folded whole."""
+"""The delivery queue: each notice once, held during an absence, retried, given up, restored from
+its state."""
 
 from typing import Any
 

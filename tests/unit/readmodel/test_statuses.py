@@ -1,4 +1,4 @@
-"""The last word of each entity."""
+"""The latest status of each entity."""
 
 from pathlib import Path
 from types import SimpleNamespace

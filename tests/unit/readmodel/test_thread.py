@@ -152,7 +152,7 @@ def test_conversation_with_one_entity_has_its_messages_work_and_notices() -> Non
 
 @pytest.fixture
 def log(tmp_path: Path) -> EventLog:
-    """Return a log whose tool calls lie across every border of pages."""
+    """Return a log with tool calls across every border of pages."""
     journal = SegmentedJournal(tmp_path / "events.jsonl", 1 << 20)
     one, two = called("1.0"), called("2.0")
     events = [one[0], two[0], sent("e1", "Hi.", "ada"), one[1], answered("Done.", "e2"), two[1]]

@@ -24,7 +24,7 @@ def finalized(final: str, message: str = "") -> RoleDecision:
 
 
 def play(*results: RoleDecision | Failure, spec: RoleTeamSpec | None = None) -> RoleTeamState:
-    """Let these decisions be taken, each by the agent of the role whose turn it is."""
+    """Apply these decisions, each by the agent of the role that has the turn."""
     state = RoleTeamState(spec or team(), "Build it")
     for result in results:
         state = advance(state, Outcome(result, state.spec.agent_of(state.role)))

@@ -1,4 +1,4 @@
-"""A team's turns on a board: whatever the journal ends with, the same turn goes on, and once."""
+"""A team's turns on a board: after a restart from any record, the same turn continues once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The cause of a process's death: the message or the step it was at, if the fault was its own."""
+"""The cause of a crash: the message or the step in hand, if the fault was the process's own."""
 
 import asyncio
 import errno
@@ -21,7 +21,7 @@ POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
 
 
 def life(tmp_path: Path, last_end: str = "", *taken: str) -> CrashCounter:
-    """Begin a life after `last_end`, and handle these messages in it, all at once."""
+    """Start an incarnation after `last_end`, and handle these messages in it together."""
     attempts = CrashCounter(tmp_path, "shop.ada", 1, last_end)
     for id in taken:
         attempts.begin(id)

@@ -35,7 +35,7 @@ COORDINATOR = "ada-1/coordinator"
 
 
 class ManualTime(TimeSource):
-    """A time that stands still until it is turned."""
+    """A time that changes only when the test sets it."""
 
     def __init__(self) -> None:
         self._now = 1_750_000_000.0
@@ -103,7 +103,7 @@ class SchedulerHome:
         return [one for one in self.line.sent_to(COORDINATOR) if isinstance(one, TriggerFired)]
 
     def log(self, *types: str) -> None:
-        """Let events stand in the agent's log, and ring."""
+        """Append events to the agent's log, and notify the scheduler."""
         with Journal(self.home.events) as journal:
             for type_ in types:
                 event = Event(type=type_, agent_id=ADA, ts=self.time.now(), entity="bob")

@@ -20,7 +20,7 @@ REQUEST = ModelRequest(
 
 
 def record(home: Home, usd: float) -> None:
-    """Write the record of an agent whose run may spend so much."""
+    """Write the record of an agent whose run has this budget."""
     about = {"id": AgentId("shop"), "name": "shop", "goal": "Build it", "model": "a/b"}
     now = {"created_at": 0.0, "updated_at": 0.0, "worker_model": "a/b"}
     agent = Agent.model_validate({**about, **now, "run": RunId("r1"), "budget_usd": usd})

@@ -1,4 +1,4 @@
-"""BudgetLimits: which budgets hold for a call, raised once for each word of the human, kept on
+"""BudgetLimits: which budgets apply to a call, raised once for each answer of the human, kept on
 disk."""
 
 from pathlib import Path
@@ -17,7 +17,7 @@ DAY = 86_400.0
 
 
 class FixedClock(SystemClock):
-    """A clock that stands where it is put."""
+    """A clock with a given time."""
 
     def __init__(self, at: float) -> None:
         self.at = at

@@ -1,4 +1,4 @@
-"""On a full disk a write raises, or waits for room where that was asked for."""
+"""On a full disk a write raises, or waits for room if the caller is waiting."""
 
 import errno
 import os

@@ -1,4 +1,5 @@
-"""Files: whatever a model's command may have put into a home, nothing else is opened or changed."""
+"""Files: no file outside a home is opened or changed, for any files that a model's command may
+create in it."""
 
 import errno
 import os
@@ -41,7 +42,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
 
 
 def outside(home: Path) -> dict[str, tuple[int, bytes]]:
-    """Return all that stands outside the home, to see that nothing of it has changed."""
+    """Return all files outside the home, to check that none has changed."""
     place = home.parent / "outside"
     return {
         str(path.relative_to(place)): (path.stat().st_mode, path.read_bytes())

@@ -1,4 +1,4 @@
-"""The home: where everything stands, and that no two things stand in one place."""
+"""The home: the place of every file, and that no two files have the same place."""
 
 import dataclasses
 from pathlib import Path

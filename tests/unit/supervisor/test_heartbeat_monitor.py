@@ -38,7 +38,7 @@ def looks(
     *beating: str,
     is_excused: Callable[[str], bool] = nobody,
 ) -> list[Finding]:
-    """Check every two seconds, while the addresses named go on beating."""
+    """Check every two seconds, while the named addresses keep sending heartbeats."""
     found = []
     for now in range(begin, end, 2):
         for address in beating:

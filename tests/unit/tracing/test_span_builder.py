@@ -135,7 +135,7 @@ def test_tool_arguments_are_exported_only_on_request() -> None:
 
 
 def outside() -> Log:
-    """Return a run in which an external agent is killed, and finishes its node when started again.
+    """Return a run in which an external agent is killed, and finishes its node when restarted.
 
     The worker has died with its first start: nothing tells of that one's end.
     """

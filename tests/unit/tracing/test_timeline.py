@@ -1,4 +1,4 @@
-"""A run as bars: work from its spans, waits beside it, and short ones put together."""
+"""A run as bars: work from its spans, waits beside it, and short bars merged."""
 
 from typing import Any
 

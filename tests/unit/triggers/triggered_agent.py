@@ -1,4 +1,4 @@
-"""Books, triggers and events for tests: one agent's life, told as its log tells it."""
+"""TriggeredAgent: an agent with triggers and a log of events, for tests."""
 
 from typing import Any
 
@@ -14,7 +14,8 @@ BOUNDS = FiringLimits(late_seconds=60, per_minute=10)
 
 
 class TriggeredAgent:
-    """One agent with a book; `happens` puts an event into its log and lets the book take it in."""
+    """One agent with its triggers; `happens` appends an event to its log and applies it to the
+    triggers."""
 
     def __init__(self) -> None:
         self.book = TriggerSet(AGENT, BOUNDS)

@@ -1,4 +1,4 @@
-"""Hand-off: work that was cut short is marked so, and comes with a suggestion how to continue."""
+"""Hand-off: partial work is marked, and has a suggestion how to continue."""
 
 from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import CompleteNode, FailNode

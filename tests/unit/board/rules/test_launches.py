@@ -196,7 +196,7 @@ LEAD = "a/worker/ada"
 
 
 def leading() -> BoardDriver:
-    """A board whose worker ada leads, and holds the node `app`."""
+    """A board with the leading worker ada, which has the node `app`."""
     driver = BoardDriver(max_workers=4)
     driver.do(SpawnWorker("w", WorkerSpec(name="ada", can_lead=True)))
     driver.node("app")

@@ -1,4 +1,4 @@
-"""The life of a node: assigned, started, blocked, ended, and refused commands."""
+"""The states of a node: assigned, started, blocked, ended, and refused commands."""
 
 import pytest
 

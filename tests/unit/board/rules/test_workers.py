@@ -1,4 +1,4 @@
-"""The life of a worker: spawned, retired, lost; names that are free and names that are not."""
+"""The states of a worker: spawned, retired, lost; free and reserved names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A plain console session over an API that lives in memory."""
+"""A plain console session over an API in memory."""
 
 import asyncio
 import os

@@ -14,7 +14,7 @@ from tests.unit.cli.fakes import FakeClient, event, question
 
 
 class Typist(TerminalScreen):
-    """A screen on which answers are typed as soon as they are asked for."""
+    """A screen on which each question is answered at once."""
 
     def __init__(self, *answers: str | None) -> None:
         self.out = io.StringIO()

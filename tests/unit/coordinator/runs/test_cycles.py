@@ -105,7 +105,7 @@ class CycleCoordinator:
 
     @property
     def alarms(self) -> list[Any]:
-        """The wake-up calls that were asked for, each id once."""
+        """The alarms that were set, each id once."""
         return [sent for sent in self.line.sent if isinstance(sent.body, CreateTrigger)]
 
     @property

@@ -32,7 +32,7 @@ def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
 
 
 class FlakyGateway:
-    """A gateway that dies at its first calls; records requests."""
+    """A gateway that fails its first calls; records requests."""
 
     def __init__(self, deaths: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
         self.deaths = deaths

@@ -1,4 +1,4 @@
-"""Why a process ended, told from all the evidence."""
+"""The cause of an exit, determined from all the evidence."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A rule about a tool is asked about each call that has the tool's effect."""
+"""A rule on a tool applies to every call with the tool's effect."""
 
 import json
 from typing import Any

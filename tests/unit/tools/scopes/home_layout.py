@@ -13,7 +13,7 @@ OTHER = "other-analyst-bbbbbb"
 
 @dataclass(frozen=True)
 class HomeLayout:
-    """Where everything stands; each file holds its own relative path."""
+    """The files of a home; each contains its own relative path."""
 
     root: Path
     agent: AgentHome

@@ -1,4 +1,4 @@
-"""Publishing: the files of scratch/ go to published/, whenever the process dies."""
+"""Publishing: the files of scratch/ are moved to published/, after a crash at any step."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The reader's process: asked over pipes, killed when it is slow, begun again when it is gone."""
+"""The reader's process: called over pipes, killed when it is slow, restarted after its exit."""
 
 import asyncio
 import os

@@ -37,7 +37,7 @@ PAGE = PageText("https://x.example/", "T", "0123456789" * 100)
 
 
 class StubPages:
-    """Pages that answer at once, or wait to be let go."""
+    """Pages that answer at once, or wait until they are released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()

@@ -24,7 +24,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not i
 
 
 class Checkout:
-    """A person's repository with one commit on `main`; `files` stand in it."""
+    """A person's repository with one commit on `main` that contains `files`."""
 
     def __init__(self, root: Path, files: dict[str, str]) -> None:
         self.root = root

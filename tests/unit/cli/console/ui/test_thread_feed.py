@@ -16,7 +16,7 @@ TOTAL = 300
 
 
 class BreakingFollower:
-    """A follower that breaks now and then, as one does whose gateway dies."""
+    """A follower that fails now and then, as if its gateway were restarted."""
 
     def __init__(self, after: int, log: list[ThreadEntryView]) -> None:
         self._at = after

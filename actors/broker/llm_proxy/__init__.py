@@ -1,4 +1,4 @@
-"""The LLM proxy: the broker's HTTP server for external agents (docs/llm-proxy.md).
+"""The LLM proxy: the broker's HTTP server for external agents (docs/external-agents.md).
 
 An external agent (Claude Code, Codex, Gemini CLI, any program that speaks to Anthropic, OpenAI or
 Google) is a child process of its worker, and has no key of a model service. Its worker opens a

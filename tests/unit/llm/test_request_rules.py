@@ -24,7 +24,7 @@ from agiraph.llm.wire.request_rules import from_url
 from agiraph.llm.wire.responses_rules import CONTENT
 from agiraph.models.registry import ModelTraits
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "llm-proxy.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "external-agents.md"
 TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")
 ASKED: dict[str, JsonObject] = {
     "anthropic": {

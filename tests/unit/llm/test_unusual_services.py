@@ -541,7 +541,7 @@ def test_a_large_text_with_few_values_is_read() -> None:
 
 ROWS = {row[0] for row in STREAMS} | {*BROKEN, *REASONS, *OVERFLOWS}
 PAGE = (Path(__file__).parents[3] / "docs/models.md").read_text(encoding="utf-8")
-SERVICES = PAGE.partition("## Differences between services")[2].partition("\n## ")[0]
+SERVICES = PAGE.partition("## Differences between services")[2].partition("\n### ")[0]
 
 
 def test_page_names_rows_that_exist() -> None:

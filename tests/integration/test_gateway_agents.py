@@ -56,7 +56,7 @@ def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("request_", "status", "said"),
+    ("request_", "status", "expected"),
     [
         (CreateAgentRequest(goal="x", model="nobody/none"), 422, "unknown provider"),
         (CreateAgentRequest(goal="x", input="relative"), 422, "absolute"),
@@ -67,12 +67,16 @@ def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> N
     ],
 )
 def test_invalid_agent_is_refused_with_the_reason(
-    gateway_home: GatewayHome, client: Client, request_: CreateAgentRequest, status: int, said: str
+    gateway_home: GatewayHome,
+    client: Client,
+    request_: CreateAgentRequest,
+    status: int,
+    expected: str,
 ) -> None:
     gateway_home.add_agent()
     error = refused(client.create_agent, request_)
     assert error.status == status
-    assert said in error.detail
+    assert expected in error.detail
     assert len(client.agents()) == 1
 
 

@@ -51,15 +51,17 @@ def test_a_supervisor_does_not_open_the_api_to_the_network_unasked(
 
 
 @pytest.mark.parametrize(
-    ("http", "said"),
+    ("http", "expected"),
     [
         ({"host": "0.0.0.0"}, "http.insecure"),
         ({"tls_cert": "/x/cert.pem"}, "both of them"),
         ({"tls_cert": "/x/cert.pem", "tls_key": "/x/key.pem"}, "cannot be used"),
     ],
 )
-def test_gateway_refuses_insecure_settings(tmp_path: Path, http: dict[str, str], said: str) -> None:
-    with pytest.raises(Refused, match=said), running_gateway(tmp_path, **http):
+def test_gateway_refuses_insecure_settings(
+    tmp_path: Path, http: dict[str, str], expected: str
+) -> None:
+    with pytest.raises(Refused, match=expected), running_gateway(tmp_path, **http):
         pass
 
 

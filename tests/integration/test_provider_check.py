@@ -213,7 +213,7 @@ def test_call_with_more_tokens_than_allowed_is_not_made(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (["--service", "antropic"], "unknown service 'antropic' (known: anthropic, openai,"),
         (["--key-env", "NO_SUCH_KEY"], "no key for compatible: set NO_SUCH_KEY"),
@@ -223,13 +223,13 @@ def test_call_with_more_tokens_than_allowed_is_not_made(check: Check) -> None:
     ],
 )
 def test_wrong_usage_is_refused_before_a_call(
-    capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    capsys: pytest.CaptureFixture[str], options: list[str], expected: str
 ) -> None:
     model = ["--model", "fake"] if options else []
     with pytest.raises(SystemExit) as ended:
         provider.main(["http://127.0.0.1:9/v1", *model, *options])
     assert ended.value.code == provider.WRONG_USAGE
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_only_model_of_a_service_is_asked(

@@ -192,16 +192,16 @@ ODD_BODIES: dict[str, tuple[str, int, bytes, str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "body", "failure_kind", "said"), ODD_BODIES.values(), ids=ODD_BODIES
+    ("kind", "status", "body", "failure_kind", "expected"), ODD_BODIES.values(), ids=ODD_BODIES
 )
 async def test_unexpected_body_is_a_failure_that_quotes_it(
-    kind: str, status: int, body: bytes, failure_kind: str, said: str
+    kind: str, status: int, body: bytes, failure_kind: str, expected: str
 ) -> None:
     raw = RawAnswer([body], status, {"content-type": kind})
     with RawService(lambda seen: raw) as service:
         error = await failure("openai", raw_variables(service, "openai"))
     assert error.kind == failure_kind
-    assert said in str(error)
+    assert expected in str(error)
 
 
 class ForwardedAgent:

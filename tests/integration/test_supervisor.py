@@ -266,18 +266,20 @@ def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("supervisor:\n  launch: rocket\n", "agiraph.yaml:2: supervisor.launch"),
         ("supervisr:\n  launch: fork\n", "agiraph.yaml:1: unknown key 'supervisr'"),
         ("a: [\n", "agiraph.yaml:2: is not YAML"),
     ],
 )
-def test_invalid_setting_is_refused_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_setting_is_refused_with_its_place(
+    tmp_path: Path, text: str, expected: str
+) -> None:
     (tmp_path / "agiraph.yaml").write_text(text)
     done = refused("--home", str(tmp_path))
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -72,14 +72,14 @@ def test_detached_agent_continues_in_a_later_run_that_names_it(make_home: MakeHo
 
 @needs_tmux
 @pytest.mark.parametrize(
-    ("answer", "said", "status"),
+    ("answer", "expected", "status"),
     [(("d", "Enter"), "agiraph attach", "working"), (("C-c",), "stopping the team", "stopped")],
 )
 def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
     live_home: LiveHome,
     tmp_path_factory: pytest.TempPathFactory,
     answer: tuple[str, ...],
-    said: str,
+    expected: str,
     status: str,
 ) -> None:
     gate, name = threading.Event(), f"interrupted-{status}"
@@ -93,6 +93,6 @@ def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
         screen.keys("C-c")
         screen.await_screen("detach (the team continues) or stop it?")
         screen.keys(*answer)
-        screen.await_screen(said, "[left with 130]")
+        screen.await_screen(expected, "[left with 130]")
     assert live_home.json("show", name)["status"] == status
     gate.set()

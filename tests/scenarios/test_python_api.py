@@ -395,11 +395,11 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "given", "told"), WRONG)
+@pytest.mark.parametrize(("make", "given", "expected"), WRONG)
 def test_invalid_argument_is_refused_by_name(
-    make: Callable[..., object], given: object, told: str
+    make: Callable[..., object], given: object, expected: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=expected):
         make(**given) if isinstance(given, dict) else make(given)
 
 

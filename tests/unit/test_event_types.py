@@ -157,7 +157,7 @@ def test_types_are_named_one_by_one_or_by_their_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "expected"),
     [
         ("nodes.*", r"unknown event type 'nodes\.\*' \(possible: agent\.\*, stage\.\*, node\.\*"),
         ("node.complete", r"unknown event type 'node.complete' \(possible: node.created, "),
@@ -165,8 +165,8 @@ def test_types_are_named_one_by_one_or_by_their_beginning() -> None:
         ("", r"unknown event type ''"),
     ],
 )
-def test_unknown_event_type_is_refused_with_the_possible_ones(pattern: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_unknown_event_type_is_refused_with_the_possible_ones(pattern: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         types_meant([pattern])
 
 

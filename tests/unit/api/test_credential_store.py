@@ -155,7 +155,7 @@ def test_the_homes_own_token_is_rotated_in_its_file(
 
 
 @pytest.mark.parametrize(
-    ("act", "status", "said"),
+    ("act", "status", "expected"),
     [
         (lambda keys: keys.rotate("nobody", 0), 404, "known: ci, home"),
         (lambda keys: keys.revoke("nobody"), 404, "known: ci, home"),
@@ -166,10 +166,10 @@ def test_the_homes_own_token_is_rotated_in_its_file(
     ],
 )
 def test_invalid_request_is_refused_with_the_possible_values(
-    keys: CredentialStore, act: object, status: int, said: str
+    keys: CredentialStore, act: object, status: int, expected: str
 ) -> None:
     keys.add(CreateTokenRequest(name="ci"), "home")
-    with pytest.raises(ApiError, match=said) as refused:
+    with pytest.raises(ApiError, match=expected) as refused:
         act(keys)  # type: ignore[operator]
     assert refused.value.status == status
 

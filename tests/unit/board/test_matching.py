@@ -71,21 +71,21 @@ def test_an_external_agent_needs_its_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "expected"),
     [
         ({"model": "x/y"}, "mode multi_turn, model x/y"),
         ({"mode": "single_inference"}, "mode single_inference"),
     ],
 )
 def test_node_without_a_suitable_worker_in_a_full_team_fails_with_the_reason(
-    asked: dict[str, str], told: str
+    asked: dict[str, str], expected: str
 ) -> None:
     driver = BoardDriver(max_workers=1)
     driver.worker("ada")
     driver.do(CreateNode("a", spec(**asked)))
     driver.settle()
     assert driver.at("build").status == "failed"
-    assert f"nobody in it has {told}" in (driver.at("build").reason or "")
+    assert f"nobody in it has {expected}" in (driver.at("build").reason or "")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_unknown_shared_key_is_refused_with_the_known_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ([("write", "k", "text"), ("append", "k", 1)], "'k' holds text, not a list"),
         ([("write", "", 1)], "'' cannot be a shared key"),
@@ -60,8 +60,10 @@ def test_unknown_shared_key_is_refused_with_the_known_keys() -> None:
         ([("write", "a", "x" * 30), ("write", "b", "x" * 30)], r"64 bytes, more than 50"),
     ],
 )
-def test_invalid_change_is_refused(changes: list[tuple[Way, str, JsonValue]], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_invalid_change_is_refused(
+    changes: list[tuple[Way, str, JsonValue]], expected: str
+) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         after(*changes)
 
 

@@ -95,7 +95,7 @@ def test_an_invitation_is_one_line_to_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("invite", "--name", "Build 2"), "'Build 2' is not a host's name"),
         (("invite", "--label", "a b"), "'a b' is not a label"),
@@ -105,9 +105,9 @@ def test_an_invitation_is_one_line_to_copy() -> None:
     ],
     ids=" ".join,
 )
-def test_unknown_value_is_named(words: tuple[str, ...], said: str) -> None:
+def test_unknown_value_is_named(words: tuple[str, ...], expected: str) -> None:
     told = command(HostClient(), "host", *words)
-    assert (told.exit_code, said in told.stderr) == (2, True), told.stderr
+    assert (told.exit_code, expected in told.stderr) == (2, True), told.stderr
 
 
 def test_hosts_are_listed_with_their_facts_and_load() -> None:
@@ -154,17 +154,17 @@ def test_only_a_home_with_hosts_shows_where_processes_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "expected"),
     [
         ({"state": "lost"}, "north is lost: it cannot be reached"),
         ({"skew_seconds": 61.0}, "the clock of north is +61 s off"),
         ({"facts": FACTS.model_copy(update={"version": "9.9.1"})}, "north has Agiraph 9.9.1"),
     ],
 )
-def test_doctor_names_the_problem_of_a_host(facts: dict[str, Any], said: str) -> None:
+def test_doctor_names_the_problem_of_a_host(facts: dict[str, Any], expected: str) -> None:
     assert wrong_with(NORTH) == []
     (wrong,) = wrong_with(NORTH.model_copy(update=facts))
-    assert wrong.startswith(said)
+    assert wrong.startswith(expected)
 
 
 def test_where_to_listen_is_an_option_of_the_supervisor(tmp_path: Path) -> None:

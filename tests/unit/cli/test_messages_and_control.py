@@ -48,7 +48,7 @@ def test_respond_answers_a_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "said"),
+    ("args", "code", "expected"),
     [
         (("respond", "q-1", "again"), 1, "answered before by anna"),
         (("respond", "q-9", "yes"), 2, "unknown question 'q-9'"),
@@ -56,11 +56,11 @@ def test_respond_answers_a_question() -> None:
     ],
 )
 def test_a_refusal_of_the_gateway_is_exit_1_and_an_unknown_name_exit_2(
-    args: tuple[str, ...], code: int, said: str
+    args: tuple[str, ...], code: int, expected: str
 ) -> None:
     result = command(FakeClient(asked=[question(status="answered")]), *args)
     assert result.exit_code == code
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 @pytest.mark.parametrize("act", ["pause", "resume", "stop", "restart", "kill"])

@@ -65,7 +65,7 @@ def test_budget_is_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         (("survey", "much"), "'much' is no limit (possible: 2 or $2 in US dollars, 500k-tokens"),
         (("survey", "40k"), "'40k' is no limit"),
@@ -74,10 +74,10 @@ def test_budget_is_removed() -> None:
         (("nobody", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
     ],
 )
-def test_invalid_budget_is_refused(args: tuple[str, ...], told: str) -> None:
+def test_invalid_budget_is_refused(args: tuple[str, ...], expected: str) -> None:
     result = command(FakeClient(kept=[DOLLARS]), "budget", *args)
     assert result.exit_code != 0
-    assert told in result.output
+    assert expected in result.output
 
 
 def test_usage_is_listed_with_its_sum() -> None:

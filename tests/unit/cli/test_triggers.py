@@ -7,7 +7,7 @@ from tests.unit.cli.fakes import FakeClient, command
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         (("survey", "foo"), "unknown act 'foo' (known: add, cancel, fire, list, pause, resume)"),
         (("survey", "add", "x"), "give one of --cron, --in, --at, --every, --on and --idle"),
@@ -22,10 +22,12 @@ from tests.unit.cli.fakes import FakeClient, command
         (("survey", "pause"), "Missing argument 'TRIGGER'"),
     ],
 )
-def test_wrong_usage_is_exit_2_with_the_possible_values(args: tuple[str, ...], told: str) -> None:
+def test_wrong_usage_is_exit_2_with_the_possible_values(
+    args: tuple[str, ...], expected: str
+) -> None:
     result = command(FakeClient(), "triggers", *args)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert expected in result.stderr
 
 
 @pytest.mark.parametrize("act", ["list", "add", "pause", "resume", "cancel", "fire"])

@@ -36,13 +36,13 @@ def told(transcript: Transcript, *triggers: str) -> InputReceived:
 
 
 @pytest.mark.parametrize(
-    ("triggers", "whose"), [(("t-1",), "t-1"), (("t-1", "t-1"), "t-1"), (("", ), None),
+    ("triggers", "expected"), [(("t-1",), "t-1"), (("t-1", "t-1"), "t-1"), (("", ), None),
                             (("t-1", "t-2"), None), (("t-1", ""), None)]
 )  # fmt: skip
 def test_notice_of_ended_nodes_has_their_common_trigger(
-    triggers: tuple[str, ...], whose: str | None
+    triggers: tuple[str, ...], expected: str | None
 ) -> None:
-    assert told(Transcript(), *triggers).trigger == whose
+    assert told(Transcript(), *triggers).trigger == expected
 
 
 def test_idle_coordinator_acts_for_the_trigger_of_the_ended_node() -> None:

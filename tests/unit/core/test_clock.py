@@ -23,9 +23,9 @@ def test_invalid_duration_is_refused_with_the_possible_forms(said: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "least", "told"),
+    ("text", "least", "expected"),
     [("0.5", 1.0, "between 1 second and"), ("0", 0.2, "between 0.2 seconds"), ("11000d", 1, "")],
 )
-def test_duration_outside_its_limits_is_refused(said: str, least: float, told: str) -> None:
-    with pytest.raises(InvalidInput, match=f"it must be {told}"):
-        seconds_of(said, "it", least=least)
+def test_duration_outside_its_limits_is_refused(text: str, least: float, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=f"it must be {expected}"):
+        seconds_of(text, "it", least=least)

@@ -8,7 +8,7 @@ MANY = [f"agent-{number}" for number in range(500)]
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "told"),
+    ("name", "known", "expected"),
     [
         ("x", [], "unknown thing 'x' (known: none)"),
         ("bob", ["alice", "Bobby"], "unknown thing 'bob', did you mean 'Bobby'? (known: Bobby, al"),
@@ -19,6 +19,6 @@ MANY = [f"agent-{number}" for number in range(500)]
     ],
 )
 def test_nearest_known_names_come_first_and_the_rest_is_counted(
-    name: str, known: list[str], told: str
+    name: str, known: list[str], expected: str
 ) -> None:
-    assert told in str(unknown("thing", name, known))
+    assert expected in str(unknown("thing", name, known))

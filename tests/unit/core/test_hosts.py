@@ -30,7 +30,7 @@ def test_line_broken_by_a_terminal_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("", "'' is no invitation: `agiraph host invite` "),
         ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA", "is no invitation"),
@@ -41,8 +41,8 @@ def test_line_broken_by_a_terminal_is_accepted() -> None:
         (INVITATION.model_copy(update={"expires_at": NOW}).line(), "expired 0 s ago"),
     ],
 )
-def test_invalid_invitation_is_refused_with_the_reason(line: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_invalid_invitation_is_refused_with_the_reason(line: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         read_invitation(line, NOW)
 
 

@@ -22,7 +22,7 @@ class AllFieldsRecord(Record):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "expected"),
     [
         ("names", 5, "must be a list"),
         ("names", ["a", 1], "must be a text"),
@@ -45,8 +45,8 @@ class AllFieldsRecord(Record):
     ],
 )
 def test_a_value_that_does_not_fit_is_described_without_names_of_python(
-    field: str, value: Any, said: str
+    field: str, value: Any, expected: str
 ) -> None:
     with pytest.raises(ValidationError) as error:
         AllFieldsRecord.model_validate({field: value})
-    assert misfit_in_words(error.value.errors()[0]) == said
+    assert misfit_in_words(error.value.errors()[0]) == expected

@@ -89,7 +89,7 @@ def test_answers_are_decisions_and_lasting_rules_are_preferences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "rules"),
+    ("answer", "rules"),
     [
         ("From now on, answer in German. Go on.", ["From now on, answer in German."]),
         ("Bitte nie Tabs verwenden", ["Bitte nie Tabs verwenden"]),
@@ -98,8 +98,8 @@ def test_answers_are_decisions_and_lasting_rules_are_preferences() -> None:
         ("The neverland file is fine as it is", []),
     ],
 )
-def test_rules_are_sentences_with_a_lasting_instruction(said: str, rules: list[str]) -> None:
-    assert list(rules_in(said)) == rules
+def test_rules_are_sentences_with_a_lasting_instruction(answer: str, rules: list[str]) -> None:
+    assert list(rules_in(answer)) == rules
 
 
 def test_code_that_was_delivered_is_kept_with_its_language() -> None:

@@ -155,15 +155,15 @@ def test_request_that_forbids_calls_has_no_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "expected"),
     [
         ([], "contents: expected a list"),
         ([{"role": "assistant", "parts": []}], r"contents\[0\].role: expected user or model"),
         ([user("text")], r"contents\[0\].parts: expected a list of parts"),
     ],
 )
-def test_invalid_conversation_is_refused_with_its_place(contents: Any, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_invalid_conversation_is_refused_with_its_place(contents: Any, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         read(*contents)
 
 

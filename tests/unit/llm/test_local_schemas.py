@@ -74,7 +74,7 @@ def test_answer_is_one_call_or_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "calls"),
+    ("text", "expected", "calls"),
     [
         ('{"say": "hello"}', "hello", []),
         ('{"name": "bash", "arguments": {"command": "ls"}}', None, [("bash", {"command": "ls"})]),
@@ -84,10 +84,10 @@ def test_answer_is_one_call_or_text() -> None:
     ],
 )
 def test_answers_are_read_and_truncated_ones_are_not_calls(
-    text: str, said: str | None, calls: list[tuple[str, JsonObject]]
+    text: str, expected: str | None, calls: list[tuple[str, JsonObject]]
 ) -> None:
     read = read_answer(ModelResponse(text=text), ask())
-    assert read.text == said
+    assert read.text == expected
     assert [(call.name, call.arguments) for call in read.tool_calls] == calls
     assert all(call.id for call in read.tool_calls)
 

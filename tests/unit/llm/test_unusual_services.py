@@ -361,15 +361,15 @@ def test_malformed_answer_of_gemini_is_requested_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "name"),
+    ("expected", "name"),
     [
         ("Malformed function call: call:default_api.finish(", "finish"),
         ("Malformed function call: print(default_api.look(at='a'))", "look"),
         ("", "unnamed_call"),
     ],
 )
-def test_malformed_call_of_gemini_is_reported_as_one(told: str, name: str) -> None:
-    ended = {"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": told}
+def test_malformed_call_of_gemini_is_reported_as_one(expected: str, name: str) -> None:
+    ended = {"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": expected}
     (call,) = answer_of("google", [{"candidates": [ended]}]).tool_calls
     assert (call.name, bool(call.malformed)) == (name, True)
     assert isinstance(call, ToolCall)

@@ -33,7 +33,7 @@ def test_each_sentence_uses_declared_fields_and_known_formats(kind: EventType) -
 
 
 @pytest.mark.parametrize(
-    ("told", "who", "text"),
+    ("expected", "who", "text"),
     [
         (event("agent.started", goal="x", model="script/survey"), "coordinator",
          "started: script/survey"),
@@ -93,8 +93,8 @@ def test_each_sentence_uses_declared_fields_and_known_formats(kind: EventType) -
          "moon.rose phase=full size=3 odd=1"),
     ],
 )  # fmt: skip
-def test_event_is_rendered_as_a_sentence(told: EventView, who: str, text: str) -> None:
-    line = line_of(told)
+def test_event_is_rendered_as_a_sentence(expected: EventView, who: str, text: str) -> None:
+    line = line_of(expected)
     assert (line.who, line.text) == (who, text)
 
 

@@ -56,9 +56,9 @@ MENDED: list[tuple[str, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "shown"), [m[1:] for m in MENDED], ids=[m[0] for m in MENDED])
-def test_parameter_schema_is_repaired(said: Any, shown: Any) -> None:
-    assert properties(p=said) == ({} if shown is None else {"p": shown})
+@pytest.mark.parametrize(("schema", "shown"), [m[1:] for m in MENDED], ids=[m[0] for m in MENDED])
+def test_parameter_schema_is_repaired(schema: Any, shown: Any) -> None:
+    assert properties(p=schema) == ({} if shown is None else {"p": shown})
 
 
 def test_a_property_may_have_the_name_of_a_keyword() -> None:

@@ -88,7 +88,7 @@ def test_own_provider_comes_from_the_home(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("lab: {api: grpc}", "lab.api"),
         ("lab: 5", "lab: expected"),
@@ -97,13 +97,15 @@ def test_own_provider_comes_from_the_home(tmp_path: Path) -> None:
         ("lab: [", "yaml:2: is not YAML"),
     ],
 )
-def test_broken_table_is_refused_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:
+def test_broken_table_is_refused_with_file_and_key(
+    tmp_path: Path, text: str, expected: str
+) -> None:
     own = tmp_path / "providers.yaml"
     own.write_text(text)
     with pytest.raises(InvalidInput) as caught:
         load_presets(own)
     assert str(own) in str(caught.value)
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_base_url_variable_overrides_the_preset() -> None:

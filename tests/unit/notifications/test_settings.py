@@ -23,7 +23,7 @@ from tests.unit.notifications.notices import webhook
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("{kind: webhook}", r"yaml:1: channels.phone: webhook needs 'url'"),
         ("{kind: pigeon}", r"yaml:1: channels.phone.kind: .*'webhook', 'email' or 'desktop'"),
@@ -33,10 +33,10 @@ from tests.unit.notifications.notices import webhook
         ("{kind: email, to: 'a b@c', sender: a@b, server: x}", r"channels.phone.to: "),
     ],
 )  # fmt: skip
-def test_error_names_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_error_names_its_place(tmp_path: Path, text: str, expected: str) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text(f"channels: {{phone: {text}}}\n")
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=expected):
         load_config(own)
 
 

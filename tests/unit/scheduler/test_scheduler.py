@@ -203,7 +203,7 @@ async def test_redelivered_message_creates_one_trigger(scheduled: SchedulerHome)
 
 
 @pytest.mark.parametrize(
-    ("body", "sender", "told"),
+    ("body", "sender", "expected"),
     [
         (CreateTrigger(agent=ADA, type="hourly", action="x"), "human", "unknown trigger type"),
         (CreateTrigger(agent=AgentId("x"), type="delayed", action="x"), "human", "no agent 'x'"),
@@ -212,11 +212,11 @@ async def test_redelivered_message_creates_one_trigger(scheduled: SchedulerHome)
     ],
 )
 async def test_invalid_request_is_refused_with_the_reason(
-    scheduled: SchedulerHome, body: Any, sender: str, told: str
+    scheduled: SchedulerHome, body: Any, sender: str, expected: str
 ) -> None:
     answer = await scheduled.ask(body, sender)
     assert isinstance(answer, RefusedReply)
-    assert told in answer.reason
+    assert expected in answer.reason
 
 
 async def test_worker_may_change_only_its_own_triggers(scheduled: SchedulerHome) -> None:

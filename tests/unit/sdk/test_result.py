@@ -33,12 +33,12 @@ def test_reasons_of_the_product_have_a_class() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reason",
     [
         "claude-code says that it could not do it: the api of the model timed out",
         "no model of a process with a budget was found",
         "cancelled: 20 seconds are too long",
     ],
 )
-def test_text_of_a_reason_is_not_its_class(said: str) -> None:
-    assert NodeFailure("a", said).failure_class == "other"
+def test_text_of_a_reason_is_not_its_class(reason: str) -> None:
+    assert NodeFailure("a", reason).failure_class == "other"

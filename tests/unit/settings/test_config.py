@@ -45,7 +45,7 @@ def test_an_empty_file_changes_nothing(own: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             "run:\n  max_nodes: 3\n  max_concurent: 3\n",
@@ -69,9 +69,11 @@ def test_an_empty_file_changes_nothing(own: Path, text: str) -> None:
         ("run: !!python/object:os.system {}\n", r"agiraph.yaml:1: is not YAML"),
     ],
 )
-def test_error_names_file_line_key_and_the_possible_values(own: Path, text: str, told: str) -> None:
+def test_error_names_file_line_key_and_the_possible_values(
+    own: Path, text: str, expected: str
+) -> None:
     own.write_text(text)
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=expected):
         load_config(own)
 
 
@@ -102,7 +104,7 @@ def test_settings_are_immutable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("http:\n  host: 0.0.0.0\n", r"mine.yaml:2: http.host '0.0.0.0' opens the API"),
         ("http: {host: atlas.lan, tls_cert: x}\n", "name both of them"),
@@ -114,12 +116,12 @@ def test_settings_are_immutable() -> None:
     ],
 )
 def test_the_api_is_not_opened_to_the_network_in_the_clear_unasked(
-    tmp_path: Path, text: str, said: str | None
+    tmp_path: Path, text: str, expected: str | None
 ) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    if said is None:
+    if expected is None:
         assert load_config(file).http.why_refused() is None
         return
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=expected):
         load_config(file)

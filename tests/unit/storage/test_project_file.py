@@ -68,7 +68,7 @@ def test_values_are_texts_as_on_the_command_line(person: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("hom = 'x'", "unknown key 'hom', did you mean 'home'? (known: home, run)"),
         ("[sandbox]\nmode = 'off'", "unknown key 'sandbox'"),
@@ -95,7 +95,7 @@ def test_values_are_texts_as_on_the_command_line(person: Path) -> None:
     ],
 )
 def test_invalid_project_setting_is_refused_by_file_and_key(
-    person: Path, text: str, told: str
+    person: Path, text: str, expected: str
 ) -> None:
     shop = person / "work" / "shop"
     (shop / "out").symlink_to("/etc")
@@ -103,7 +103,7 @@ def test_invalid_project_setting_is_refused_by_file_and_key(
     with pytest.raises(InvalidInput) as refused:
         project_file()
     assert str(refused.value).startswith(f"{file}: ")
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "large"])

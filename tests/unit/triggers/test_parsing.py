@@ -57,7 +57,7 @@ def test_an_event_trigger_has_a_pattern_and_a_filter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "config", "action", "told"),
+    ("type_", "config", "action", "expected"),
     [
         ("hourly", {}, "x", "unknown trigger type 'hourly' (known: at_time, delayed"),
         ("delayed", {}, "x", "config needs 'delay_seconds'"),
@@ -93,11 +93,11 @@ def test_an_event_trigger_has_a_pattern_and_a_filter() -> None:
     ],
 )
 def test_invalid_trigger_is_refused_with_the_reason(
-    type_: str, config: dict[str, Any], action: Any, told: str
+    type_: str, config: dict[str, Any], action: Any, expected: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse(type_, config, action)
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 def test_the_machine_names_its_zone() -> None:

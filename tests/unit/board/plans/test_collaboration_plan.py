@@ -120,7 +120,7 @@ def test_contract_may_relax_the_checkpoint_policy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             role(id="a"),
@@ -142,8 +142,8 @@ def test_contract_may_relax_the_checkpoint_policy() -> None:
         ),
     ],
 )
-def test_error_names_its_place(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_error_names_its_place(text: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         parse_plan(text, "p")
 
 

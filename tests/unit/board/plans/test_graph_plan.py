@@ -93,7 +93,7 @@ def graph(**changes: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (graph(id="n0"), r"p.json:1: nodes\[1\].id: 'n0' is already the id of nodes\[0\]"),
         (graph(deps=["x"]), r"nodes\[1\].deps\[0\]: unknown node 'x' \(known: n0, n1\)"),
@@ -117,8 +117,8 @@ def graph(**changes: object) -> str:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_error_names_its_place(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_error_names_its_place(text: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         parse_plan(text, "p.json")
 
 
@@ -150,7 +150,7 @@ nodes:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (YAML, r"p:9: nodes\[1\].dependencies\[1\]: unknown node 'c' \(known: a, b\)"),
         (YAML.replace("- c", "- b"), r"p:7: nodes\[1\].dependencies: b -> b wait for each other"),
@@ -170,8 +170,8 @@ nodes:
         ('{"nodes": [{"id": "\x7f", "task": ""}]}', r"p: nodes\[0\].task: must"),
     ],
 )
-def test_error_names_its_line_and_the_key_as_written(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=f"(?m)^{told}"):
+def test_error_names_its_line_and_the_key_as_written(text: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=f"(?m)^{expected}"):
         parse_plan(text, "p")
 
 

@@ -506,7 +506,7 @@ def test_goal_for_a_known_agent_starts_and_shows_only_the_new_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "said"),
+    ("args", "code", "expected"),
     [
         ((AGENT, "--name", "y"), 2, "--name cannot be used with --agent"),
         ((AGENT,), 1, "still at work"),
@@ -514,11 +514,11 @@ def test_goal_for_a_known_agent_starts_and_shows_only_the_new_run() -> None:
     ],
 )
 def test_option_that_conflicts_with_an_agent_is_refused(
-    args: tuple[str, ...], code: int, said: str
+    args: tuple[str, ...], code: int, expected: str
 ) -> None:
     result = command(FakeClient(), "run", "x", "--agent", *args)
     assert result.exit_code == code
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 def test_option_choices_match_the_records() -> None:

@@ -79,7 +79,7 @@ def test_project_file_may_lower_but_not_raise_the_budget(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("mode = 'eternal'", "run.mode: 'eternal' is not one of 'finite', 'infinite'"),
         ("budget = '500k'", "run.budget: '500k' is no budget"),
@@ -87,12 +87,12 @@ def test_project_file_may_lower_but_not_raise_the_budget(shop: Path) -> None:
         ("input = 'nowhere'", "run.input: "),
     ],
 )
-def test_invalid_value_is_refused_with_file_and_key(shop: Path, line: str, told: str) -> None:
+def test_invalid_value_is_refused_with_file_and_key(shop: Path, line: str, expected: str) -> None:
     (shop / ".agiraph.toml").write_text(f"[run]\n{line}\n")
     client = FakeClient()
     result = command(client, "run", "x")
     assert (result.exit_code, client.did) == (2, [])
-    assert f"{shop}/.agiraph.toml: {told}" in result.stderr
+    assert f"{shop}/.agiraph.toml: {expected}" in result.stderr
 
 
 def test_every_command_uses_its_home(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,7 +280,7 @@ def test_subject_of_a_call_is_its_main_argument() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("answer", "text"),
     [
         ("Allow once", "allow once"),
         ("yes", "allow once"),
@@ -290,8 +290,8 @@ def test_subject_of_a_call_is_its_main_argument() -> None:
         ("deny", "deny"),
     ],
 )
-def test_verdict_has_one_written_form(said: str, text: str) -> None:
-    assert parse_verdict(said).text == text
+def test_verdict_has_one_written_form(answer: str, text: str) -> None:
+    assert parse_verdict(answer).text == text
     assert parse_verdict(text).text == text
 
 
@@ -325,7 +325,7 @@ def test_the_examples_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("- a", ":1: expected `rules:`"),
         ("rules:\n  - {tool: bash, actoin: ask}", ":2: rule 1: unknown key 'actoin', did you mean"),
@@ -338,13 +338,13 @@ def test_the_examples_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
         ("rules:\n  - bash", "expected keys and values"),
     ],
 )
-def test_error_in_the_policy_file_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_error_in_the_policy_file_is_named(tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "approvals.yaml"
     file.write_text(text)
     with pytest.raises(InvalidInput) as error:
         read_policy(file, TOOLS)
     assert str(error.value).startswith(str(file))
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_changed_policy_applies_at_once_and_a_broken_one_allows_nothing_more(

@@ -93,7 +93,7 @@ async def test_busy_search_service_is_retried(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("troubles", "told", "times"),
+    ("troubles", "expected", "times"),
     [
         ([429] * 3, "brave has been asked too often", 3),
         ([401], "brave refuses the key in BRAVE_API_KEY", 1),
@@ -101,10 +101,10 @@ async def test_busy_search_service_is_retried(site: FakeSite) -> None:
     ],
 )
 async def test_refusal_of_a_search_service_is_reported(
-    site: FakeSite, troubles: list[int], told: str, times: int
+    site: FakeSite, troubles: list[int], expected: str, times: int
 ) -> None:
     site.troubles = troubles
-    with pytest.raises(Refused, match=told):
+    with pytest.raises(Refused, match=expected):
         await search(site, "brave")
     assert len(site.requests) == times
 

@@ -26,7 +26,7 @@ def test_url_is_parsed(text: str, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", "is no url"),
         ("two words", "is no url"),
@@ -40,8 +40,8 @@ def test_url_is_parsed(text: str, url: str) -> None:
         ("https://example.com/" + "a" * 5000, "is no url"),
     ],
 )
-def test_invalid_url_is_refused(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_invalid_url_is_refused(text: str, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         parsed(text)
 
 

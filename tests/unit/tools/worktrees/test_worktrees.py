@@ -473,14 +473,16 @@ async def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_l
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "expected"),
     [
         ("empty", "nothing has been committed"),
         ("elsewhere", "the checkout of its repository is "),
         ("broken", "not a git repository"),
     ],
 )
-async def test_folder_without_worktrees_has_a_reason(tmp_path: Path, spoil: str, told: str) -> None:
+async def test_folder_without_worktrees_has_a_reason(
+    tmp_path: Path, spoil: str, expected: str
+) -> None:
     checkout = Checkout(tmp_path, {"sub/a.txt": "a\n"})
     if spoil == "empty":
         shutil.rmtree(checkout.path / ".git")
@@ -489,7 +491,7 @@ async def test_folder_without_worktrees_has_a_reason(tmp_path: Path, spoil: str,
         checkout.git("config", "core.worktree", str(checkout.path / "sub"))
     else:
         (checkout.path / ".git/HEAD").unlink()
-    with pytest.raises(RepositoryNotUsable, match=told):
+    with pytest.raises(RepositoryNotUsable, match=expected):
         await checkout.repository().make()
 
 

@@ -152,19 +152,18 @@ def _shortened(run: re.Match[str]) -> str:
 def forwarded_size(
     body_bytes: int,
     attachments: Iterable[Attachment],
-    window: int,
+    window: int | None,
     *,
     has_service_tools: bool,
-    longest: int | None = None,
     texts: tuple[str, ...] = (),
 ) -> InputSize:
     """Return the input size of a forwarded request with a body of `body_bytes`.
 
-    `window` is the model's, or an assumption; `longest` is the window if it is known. All documents
-    of a request fit into the window. `texts` are the parts of the body that the service certainly
-    reads. Results of the service's own tools are input, too.
+    `window` is the model's, None if it is not known: then it may be as large as that of any model.
+    All documents of a request fit into the window. `texts` are the parts of the body that the
+    service certainly reads. Results of the service's own tools are input, too.
     """
-    longest = longest or LARGEST_WINDOW
+    longest = window or LARGEST_WINDOW
     given = list(attachments)
     pictures = sum(one.is_picture for one in given)
     documents = [one for one in given if not one.is_picture]
@@ -174,7 +173,7 @@ def forwarded_size(
     uncounted = 0
     if documents:
         uncounted = max(guess, longest)
-        guess += min(window, sum(one.guess(window) for one in documents))
+        guess += min(longest, sum(one.guess(longest) for one in documents))
         most += max(longest, sum(one.decoded for one in documents))
     if has_service_tools:
         most += longest * MOST_SERVICE_TOOL_RUNS

@@ -170,8 +170,7 @@ class ProxyCall:
         return forwarded_size(
             len(as_json(body)),
             rules.attachments(body),
-            self.services.window(name),
-            longest=self.services.known_window(name),
+            self.services.known_window(name),
             has_service_tools=any(map(rules.service_tools, rules.tools(body))),
             texts=() if rules.may_shorten(body) else texts_of(self.request),
         )

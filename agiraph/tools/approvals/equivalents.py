@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from posixpath import normpath
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.specs import RoleSpec
 from agiraph.core.turns import json_in
 from agiraph.tools.approvals.spellings import MEMORY, SEARCHED, KnownNames
 from agiraph.triggers.parsing import action_as_read
@@ -137,14 +140,21 @@ def _of_memory_tool(tool: str, arguments: Arguments, known: KnownNames) -> Equiv
 
 
 def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A stage hires a worker and creates a node for each role, and may retire workers."""
+    """A stage hires a worker and creates a node for each role, and may retire workers.
+
+    A role is judged as it is read: it may be named by `id`. A call with an invalid role is refused.
+    """
     stage = as_read(arguments.get("stage"))
     if not isinstance(stage, Mapping):
         return
     for role in map(as_read, _listed(stage.get("roles"))):
-        if isinstance(role, Mapping):
-            yield "spawn_worker", {"name": role.get("name")}
-            yield "create_work_node", {"task": role.get("prompt", role.get("task"))}
+        try:
+            read = RoleSpec.model_validate(role)
+        except ValidationError:
+            continue
+        kind = {"role": read.role}
+        yield "spawn_worker", {"name": read.name, **kind}
+        yield "create_work_node", {"name": read.node or read.name, "task": read.task, **kind}
     for worker in _listed(stage.get("retire")):
         yield "retire_worker", {"worker_id": worker}
 
@@ -157,7 +167,8 @@ def _of_node(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
             {"node_id": arguments.get("name"), "worker_id": arguments["worker"]},
         )
     else:
-        yield "spawn_worker", {"name": arguments.get("role") or "worker"}
+        kind = arguments.get("role")
+        yield "spawn_worker", {"name": kind or "worker", "role": kind}
 
 
 EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCalls]]] = {

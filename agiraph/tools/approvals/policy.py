@@ -41,7 +41,7 @@ PSEUDO_TOOLS = (STAGE, SPEND)
 ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
 FETCH = "web_fetch"
-SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
+SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task", "role")
 MAIN_SUBJECT = {
     "bash": "command",
     **dict.fromkeys(("read_file", "write_file", "edit_file", "list_files"), "path"),

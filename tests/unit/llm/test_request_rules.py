@@ -868,7 +868,7 @@ def test_pictures_and_documents_are_sized_by_their_highest_cost(api: str) -> Non
     assert [one.is_picture for one in found] == [False, True]
     assert all(0 <= one.encoded - len(DATA) < 50 for one in found)
     body_bytes = 2 * len(DATA) + 3000
-    size = forwarded_size(body_bytes, found, WINDOW, longest=WINDOW, has_service_tools=False)
+    size = forwarded_size(body_bytes, found, WINDOW, has_service_tools=False)
     assert WINDOW + 3000 < size.guess < WINDOW + 5000
     assert 300_000 + 50_000 < size.most < 300_000 + 60_000
 
@@ -928,7 +928,7 @@ def test_a_small_document_may_have_as_many_tokens_as_the_window(
 
 
 def document_size(found: list[Attachment], known: int | None) -> InputSize:
-    return forwarded_size(5000, found, WINDOW, longest=known, has_service_tools=False)
+    return forwarded_size(5000, found, known, has_service_tools=False)
 
 
 def booked_for(size: InputSize, counted: int) -> Usage:
@@ -939,6 +939,12 @@ def booked_for(size: InputSize, counted: int) -> Usage:
 def test_all_documents_of_a_request_fit_into_the_window() -> None:
     one, many = (document_size([Attachment(0, is_picture=False)] * n, WINDOW) for n in (1, 9))
     assert (many.guess, many.most, many.uncounted) == (one.guess, one.most, one.uncounted)
+
+
+@pytest.mark.parametrize("known", [WINDOW, None])
+def test_video_or_document_at_a_url_reserves_the_whole_window(known: int | None) -> None:
+    elsewhere = Attachment(0, is_picture=False)
+    assert document_size([elsewhere], known).guess >= (known or LARGEST_WINDOW)
 
 
 # --- the documentation ---------------------------------------------------------------------------

@@ -42,6 +42,13 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("spawn_worker", "eve", "launch_roles", {"stage": STAGE}),
         ("spawn_worker", "eve", "launch_roles", {"stage": json.dumps(STAGE)}),
         ("create_work_node", "deploy", "launch_roles", {"stage": STAGE}),
+        ("spawn_worker", "eve", "launch_roles", {"stage": {"roles": [{"id": "eve", "task": "x"}]}}),
+        ("spawn_worker", "eve", "launch_roles", {"stage": {"roles": [
+            {"name": "x", "title": "eve", "task": "x"}]}}),
+        ("spawn_worker", "eve", "spawn_worker", {"name": "x", "role": "eve"}),
+        ("create_work_node", "eve", "launch_roles", {"stage": {"roles": [
+            {"name": "x", "node": "eve", "task": "x"}]}}),
+        ("create_work_node", "eve", "create_work_node", {"task": "x", "role": "eve"}),
         ("retire_worker", "*bob*", "launch_roles", {"stage": STAGE}),
         ("retire_worker", "*bob*", "launch_roles", {"stage": STAGE | {"retire": "bob"}}),
         ("assign_worker", "*bob*", "create_work_node", NODE),

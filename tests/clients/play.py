@@ -412,7 +412,7 @@ class _Kills(_Case):
 
     def _let_go(self, number: int) -> None:
         if self._client.speech == "edits":
-            self._pages.let_go(number)
+            self._pages.released(number)
         elif node := self._node():
             (node / "scratch" / f"go-{number}").touch()
 

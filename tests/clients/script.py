@@ -284,7 +284,7 @@ class Pages:
         """Return how many requests the model has received."""
         return self._asked
 
-    def let_go(self, number: int) -> None:
+    def released(self, number: int) -> None:
         """End a step; the answer is sent after the last."""
         if number == self._steps - 1:
             self._over.set()

@@ -63,7 +63,7 @@ def guard_of(agent: psutil.Process) -> psutil.Process:
     return parent
 
 
-def gone(everyone: list[psutil.Process]) -> None:
+def await_exit(everyone: list[psutil.Process]) -> None:
     until(lambda: not any(map(is_alive, everyone)), "nothing is left")
 
 
@@ -75,7 +75,7 @@ def test_exit_code_is_reported_and_descendants_are_killed(
         process.write(b".")
         assert await process.ended() == code
         assert process.stderr.strip() == "out of paper"
-        gone(everyone)
+        await_exit(everyone)
 
     run(tmp_path, f"os.read(0, 1); {last}", use)
 
@@ -86,7 +86,7 @@ def test_stop_ends_all_processes_even_paused_ones(tmp_path: Path) -> None:
         assert process.is_paused
         until(lambda: {o.status() for o in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
 
-    gone(run(tmp_path, WAITS, use))
+    await_exit(run(tmp_path, WAITS, use))
 
 
 def test_agent_dies_with_its_guard(tmp_path: Path) -> None:
@@ -94,10 +94,10 @@ def test_agent_dies_with_its_guard(tmp_path: Path) -> None:
         [agent, tail] = everyone
         guard_of(agent).kill()
         assert await process.ended() == -signal.SIGKILL
-        gone([agent])
+        await_exit([agent])
         assert is_alive(tail)
 
-    gone(run(tmp_path, WAITS, use))
+    await_exit(run(tmp_path, WAITS, use))
 
 
 def test_next_incarnation_waits_for_the_end_of_the_earlier_process(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_next_incarnation_waits_for_the_end_of_the_earlier_process(tmp_path: Pat
         guard = guard_of(everyone[0])
         guard.suspend()  # and so does not see that its worker is dead
         forget(tmp_path / ".process_guard")
-        gone([*everyone, guard])
+        await_exit([*everyone, guard])
         await until_gone(tmp_path / ".process_guard")
         assert not (tmp_path / ".process_guard").exists()
 

@@ -278,14 +278,14 @@ def test_follower_that_sends_many_messages_is_disconnected(
         f"ws{url[4:]}/agents/{AGENT}/events", additional_headers=headers, proxy=None
     ) as socket:
 
-        def is_let_go() -> bool:
+        def is_disconnected() -> bool:
             try:
                 socket.send("x")
             except ConnectionClosed:
                 return True
             return False
 
-        until(is_let_go, "it is let go")
+        until(is_disconnected, "it is let go")
 
 
 # --- lying ones ---

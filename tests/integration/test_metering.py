@@ -261,13 +261,13 @@ async def test_each_attempt_is_reserved_and_charged(
     """A service that breaks off again and again, right after it has answered all it may."""
     asked: list[int] = []
 
-    def breaks_off(seen: SeenRequest) -> Reply:
+    def cut_short(seen: SeenRequest) -> Reply:
         settings = {**seen.body, **seen.body.get("generationConfig", {})}
         longest = next(settings[key] for key in (*LONGEST, "maxOutputTokens") if key in settings)
         asked.append(longest)
         return cut(Reply(thinking="abc" * longest), EVENTS[api, "thinking"])
 
-    server.responder = breaks_off
+    server.responder = cut_short
     metered = build(attempts=6)
     error = await metered.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
     spent = metered.ledger.spent_usd("run-1")

@@ -119,7 +119,7 @@ def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ())
     return responder
 
 
-def once_told(words: str, reply: Reply) -> Reaction:
+def after_message(words: str, reply: Reply) -> Reaction:
     """Return a function that reacts once to these words of a message."""
 
     def react(seen: SeenRequest) -> Reply | None:

@@ -11,7 +11,7 @@ from agiraph.external.acp import LOST
 from tests.fakes import acp_agent
 from tests.scenarios.live_home import LiveHome, whole_lines
 from tests.scenarios.scenario_home import JsonObject, Outcome
-from tests.scenarios.steps import Reaction, led, once_told, tell
+from tests.scenarios.steps import Reaction, after_message, led, tell
 
 Steps = list[JsonObject]
 
@@ -69,7 +69,7 @@ def test_acp_agent_writes_asks_is_interrupted_and_continues_in_one_session(lead:
             {"hold": True},
         ],
         [{"local": "_result.md", "content": "Made made.txt.\n"}, {"say": "All done."}],
-        between=[once_told("I hold", stop)],
+        between=[after_message("I hold", stop)],
     )
     assert outcome.published("ann-tool") == {
         "made.txt": "made through the worker\n",

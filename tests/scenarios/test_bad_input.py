@@ -347,7 +347,7 @@ def test_noise_at_the_routers_socket_disturbs_no_peer(live_home: LiveHome) -> No
 
     def meanwhile() -> None:
         live_home.server.wait_for(lambda seen: seen.is_for("gus"))
-        shout(live_home)
+        send_invalid_frames(live_home)
         gate.set()
 
     def router() -> tuple[int, int]:
@@ -360,7 +360,7 @@ def test_noise_at_the_routers_socket_disturbs_no_peer(live_home: LiveHome) -> No
     assert router() == before
 
 
-def shout(live_home: LiveHome) -> None:
+def send_invalid_frames(live_home: LiveHome) -> None:
     """Send the router frames that no endpoint sends."""
     [listening] = (live_home.home / "system/run").glob("*.sock")
     frames = [

@@ -22,15 +22,15 @@ def live_home(parking_home: LiveHome) -> LiveHome:
     return parking_home
 
 
-def dear(reply: Reply, tokens: int) -> Reply:
+def expensive(reply: Reply, tokens: int) -> Reply:
     """Return an answer that uses `tokens` tokens; at most one per byte of a request."""
     return replace(reply, usage=Usage(input_tokens=tokens - 10, output_tokens=10))
 
 
 def team(first: int, fact: int = 100) -> dict[str, Steps]:
     """Return a coordinator with one worker; the first answer of each uses this many tokens."""
-    leads = [dear(spawn("ada"), first), node("facts", "ada"), WAIT, finish()]
-    return {"coordinator": leads, "ada": [dear(FACT, fact), DONE]}
+    leads = [expensive(spawn("ada"), first), node("facts", "ada"), WAIT, finish()]
+    return {"coordinator": leads, "ada": [expensive(FACT, fact), DONE]}
 
 
 def test_budget_is_raised_on_request_although_every_process_was_killed(live_home: LiveHome) -> None:
@@ -110,7 +110,7 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
     }
     agents.write_text(json.dumps({"caller": caller}))
     hire = spawn("cal", type="autonomous", agent_command="caller")
-    writes = dear(say("It is written."), LIMIT)
+    writes = expensive(say("It is written."), LIMIT)
     live_home.plays(
         coordinator=[hire, node("facts", "cal"), WAIT, finish()], **{"*": lambda seen: writes}
     )
@@ -127,7 +127,7 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
 def test_raised_agent_budget_lets_waiting_entities_continue(
     live_home: LiveHome,
 ) -> None:
-    live_home.plays(coordinator=[dear(finish(), LIMIT - 500), finish("Done again.")])
+    live_home.plays(coordinator=[expensive(finish(), LIMIT - 500), finish("Done again.")])
     name = "spend-by-and-by"
     agent = live_home.begin(name)
     live_home.await_end(agent)

@@ -123,7 +123,7 @@ def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KilledProces
         yield standing
 
 
-def undisturbed(
+def run_without_kills(
     live_home: KilledProcessHome, run: str
 ) -> tuple[dict[str, Any], list[KillAfterWrite]]:
     """Return the outcome of an undisturbed run, and each write of it."""
@@ -222,7 +222,7 @@ def shown(found: Any, usual: Any) -> str:
 
 
 def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: KilledProcessHome) -> None:
-    outcome, deaths = undisturbed(live_home, "team")
+    outcome, deaths = run_without_kills(live_home, "team")
     assert outcome["status"] == "completed", outcome
     assert_survives(live_home, "team", outcome, sampled(deaths))
 
@@ -230,6 +230,6 @@ def test_kill_after_a_write_to_any_file_changes_no_outcome(live_home: KilledProc
 @pytest.mark.machines
 @pytest.mark.parametrize("run", RUNS)
 def test_kill_after_every_write_changes_no_outcome(live_home: KilledProcessHome, run: str) -> None:
-    outcome, deaths = undisturbed(live_home, run)
+    outcome, deaths = run_without_kills(live_home, run)
     assert outcome["status"] in ("completed", "idle"), outcome
     assert_survives(live_home, run, outcome, deaths)

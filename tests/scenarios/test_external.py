@@ -18,11 +18,11 @@ from tests.scenarios.steps import (
     WAIT,
     WORK,
     Plays,
+    after_message,
     finish,
     finish_with,
     led,
     node,
-    once_told,
     preset,
     program,
     spawn,
@@ -58,7 +58,7 @@ def test_command_agent_completes_a_node_and_exchanges_messages(
 ) -> None:
     command = preset(live_home.home, "writer", program(tmp_path, AGENT))
     go_on = tell("ann", "go on")
-    live_home.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
+    live_home.plays(coordinator=led("ann", command, after_message("half of it is done", go_on)))
     outcome = live_home.complete("Have a tool written")
     published = outcome.published("ann-tool")
     assert published["tool.py"] == "print(6 * 7)\n"
@@ -424,7 +424,7 @@ def test_agent_gets_a_further_turn_for_unread_messages(
     agent |= {"account": "own"}
     agents = live_home.home / "agents.yaml"
     agents.write_text(json.dumps({"reader": agent}))
-    blue = once_told("which colour?", tell("fay", "blue"))
+    blue = after_message("which colour?", tell("fay", "blue"))
     live_home.plays(coordinator=led("fay", "reader", blue))
     outcome = live_home.complete("Have a tool written")
     agents.unlink()

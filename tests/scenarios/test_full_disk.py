@@ -58,7 +58,7 @@ def scribe(disk: SmallDisk) -> list[Reply | Responder]:
     return [*steps, publish("all lines stand")]
 
 
-def who_waits(live_home: LiveHome) -> list[str]:
+def waiting_entities(live_home: LiveHome) -> list[str]:
     rows: list[JsonObject] = live_home.json("ps")
     return [row["address"] for row in rows if row["doing"] == WAITS]
 
@@ -71,7 +71,7 @@ def test_full_disk_stops_no_process_permanently(full_disk_home: LiveHome, disk: 
     before: list[JsonObject] = []
 
     def meanwhile() -> None:
-        until(lambda: who_waits(live_home), "somebody waits for room")
+        until(lambda: waiting_entities(live_home), "somebody waits for room")
         before.extend(live_home.json("ps"))
         refused, told = live_home.command("send", "slow", "never"), live_home.command("ps")
         assert (refused.returncode, told.returncode) == (1, 0)
@@ -79,7 +79,7 @@ def test_full_disk_stops_no_process_permanently(full_disk_home: LiveHome, disk: 
         for said in (refused.stderr, told.stderr, live_home.command("doctor").stdout):
             assert "is full" in said
         disk.free()
-        until(lambda: not who_waits(live_home), "everybody goes on")
+        until(lambda: not waiting_entities(live_home), "everybody goes on")
         live_home.json("send", "slow", "there is room")
 
     outcome = live_home.complete("Write lines", "--name", "slow", meanwhile=meanwhile)

@@ -163,7 +163,7 @@ def test_deleted_agent_leaves_its_lessons_unless_forgotten(
     assert nodes_of(live_home, "gazebo") == []
 
 
-def both_work(live_home: LiveHome, name: str) -> list[str]:
+def run_both_teams(live_home: LiveHome, name: str) -> list[str]:
     """Let a run and a team do some work; return the texts of their prompts."""
     live_home.plays(
         coordinator=[finish("Done.")],
@@ -182,13 +182,13 @@ def test_both_kinds_of_teams_work_without_a_knowledge_database(taught_home: Live
     live_home, database = taught_home, taught_home.home / "knowledge.db"
     for suffix in ("", "-wal", "-shm"):
         database.with_name(f"knowledge.db{suffix}").unlink(missing_ok=True)
-    assert not any(HEADING in told for told in both_work(live_home, "removed")[:1])
+    assert not any(HEADING in told for told in run_both_teams(live_home, "removed")[:1])
     until(lambda: nodes_of(live_home, "removed"), "a new one is there")
     for suffix in ("-wal", "-shm"):
         database.with_name(f"knowledge.db{suffix}").unlink(missing_ok=True)
     database.unlink()
     database.write_bytes(b"no database at all" * 1000)
-    assert not any(HEADING in told for told in both_work(live_home, "damaged"))
+    assert not any(HEADING in told for told in run_both_teams(live_home, "damaged"))
     for name in ("graph-damaged", "team-damaged"):
         [said, *_] = live_home.json("events", name, "--type", "knowledge.unavailable")
         assert "knowledge.db" in said["data"]["reason"]
@@ -203,5 +203,5 @@ def test_both_kinds_of_teams_work_without_a_knowledge_database(taught_home: Live
 def test_both_kinds_of_teams_work_with_knowledge_disabled(make_live_home: MakeLiveHome) -> None:
     off = {"learn": False, "prompt_tokens": 0, "scan": "never"}
     live_home = make_live_home({"run": {"park_after_seconds": 0}, "knowledge": off})
-    assert not any(HEADING in told for told in both_work(live_home, "off"))
+    assert not any(HEADING in told for told in run_both_teams(live_home, "off"))
     assert not (live_home.home / "knowledge.db").exists()

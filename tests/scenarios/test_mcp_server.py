@@ -216,7 +216,7 @@ def test_mcp_tools_name_a_missing_supervisor_and_start_one(
     async def talk(client: Client) -> None:
         assert "no supervisor runs on home" in await refused(client, "agents")
 
-    async def talk_at_last(client: Client) -> None:
+    async def talk_after_start(client: Client) -> None:
         assert (await told(client, "agents"))["agents"] == []
         started.extend(processes_of(lonely.home))
 
@@ -228,7 +228,7 @@ def test_mcp_tools_name_a_missing_supervisor_and_start_one(
     lonely.home = tmp_path / "new"
     lonely.home.mkdir()
     try:
-        over_pipes(lonely, talk_at_last, "--start")
+        over_pipes(lonely, talk_after_start, "--start")
         assert started, "a supervisor ran"
         until(
             lambda: all_gone(started) and not processes_of(lonely.home), "it left with the client"

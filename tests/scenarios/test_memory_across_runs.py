@@ -19,7 +19,7 @@ NOTES = (
 MAIN = "# What I remember\n\n- Async patterns of Python: knowledge/python-asyncio.md\n"
 
 
-def mind(gates: list[threading.Event]) -> Responder:
+def responder(gates: list[threading.Event]) -> Responder:
     """Return the model of both runs; each run's gate delays its second answer."""
 
     def use(seen: SeenRequest) -> Reply:
@@ -55,7 +55,7 @@ def test_second_goal_uses_memory_of_the_first_run_despite_kills(
     live_home: LiveHome,
 ) -> None:
     gates = [threading.Event(), threading.Event()]
-    live_home.plays(mind(gates))
+    live_home.plays(responder(gates))
     name = "learner"
 
     def run(number: int, goal: str, tool: str, *who: str) -> Outcome:

@@ -30,7 +30,7 @@ TEAM = calls(spawn("ada"), spawn("bob"), node("a", "ada"), node("b", "bob"))
 ALL_WAIT: dict[str, Steps] = {"ada": lambda _: WAIT, "bob": lambda _: WAIT}
 
 
-def begins_and_says(text: str) -> Responder:
+def hires_and_answers(text: str) -> Responder:
     """Return a coordinator that creates two nodes, and then only speaks."""
     return lambda seen: TEAM if seen.step == 0 else say(text)
 
@@ -271,6 +271,6 @@ def _status_of(live_home: LiveHome, agent: str, node: str) -> str:
 
 def test_standstill_in_a_cycle_fails_the_infinite_run(parking_home: LiveHome) -> None:
     live_home = parking_home
-    live_home.plays(coordinator=begins_and_says("Waiting."), **ALL_WAIT)
+    live_home.plays(coordinator=hires_and_answers("Waiting."), **ALL_WAIT)
     agent = live_home.begin("endless", "--mode", "infinite")
     assert "the run stood still" in live_home.await_end(agent, "failed")["reason"]

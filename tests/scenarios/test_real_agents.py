@@ -17,11 +17,11 @@ from tests.scenarios.steps import (
     WAIT,
     Plays,
     Steps,
+    after_message,
     bash,
     finish_with,
     led,
     node,
-    once_told,
     publish,
     spawn,
     tell,
@@ -252,7 +252,7 @@ def test_codex_completes_a_node_and_receives_a_late_message(live_home: LiveHome)
             return run("echo blue > colour.md; echo All in blue. > _result.md")
         return say("It is done.")
 
-    blue = once_told("which colour?", tell("cody", "blue"))
+    blue = after_message("which colour?", tell("cody", "blue"))
     live_home.plays(coordinator=led("cody", "codex", blue), **{"*": codex})
     outcome = live_home.complete(
         "Have codes written", "--name", "codes", "--worker-model", "openai/fake"

@@ -12,8 +12,8 @@ from tests.scenarios.test_steering import runs
 SILENT = [say("I cannot."), say("I still cannot.")]
 
 
-def works_later(seen: SeenRequest) -> Reply:
-    """Give the node up in silence at its first attempt, and publish at the second."""
+def fails_then_works(seen: SeenRequest) -> Reply:
+    """Fail the node without an answer at its first attempt, and publish at the second."""
     _, step = place_of(seen)
     is_second = "This is attempt 2" in seen.said
     return [FACT, DONE][min(step, 1)] if is_second else SILENT[min(step, 1)]
@@ -21,7 +21,9 @@ def works_later(seen: SeenRequest) -> Reply:
 
 def test_node_of_a_failed_run_is_retried_and_the_run_continues(live_home: LiveHome) -> None:
     gives_up = [spawn("ada"), node("facts"), WAIT, *SILENT]
-    live_home.plays(coordinator=[*gives_up, WAIT, finish("There is a fact.")], **{"*": works_later})
+    live_home.plays(
+        coordinator=[*gives_up, WAIT, finish("There is a fact.")], **{"*": fails_then_works}
+    )
     agent = live_home.begin("tries")
     live_home.await_end(agent, "failed")
     [failed] = live_home.json("board", "tries")
@@ -45,7 +47,7 @@ def test_node_of_a_failed_run_is_retried_and_the_run_continues(live_home: LiveHo
 
 def test_run_stopped_before_a_retry_continues(live_home: LiveHome) -> None:
     steps = [spawn("ada"), node("facts"), WAIT, *SILENT, WAIT, finish("There is a fact.")]
-    live_home.plays(coordinator=steps, **{"*": works_later})
+    live_home.plays(coordinator=steps, **{"*": fails_then_works})
     agent = live_home.begin("stopped-between")
     live_home.await_end(agent, "failed")
     live_home.command("stop", agent.name)

@@ -119,7 +119,7 @@ def test_majority_stage_ends_without_its_straggler_and_reports_it(live_home: Liv
     outcome = live_home.lead("Search", "--name", "majority", meanwhile=meanwhile)
     never.set()
     assert_done(outcome, "ada-search", "bob-search")
-    assert went_on_without(outcome, why="majority", completed=2, of=3) == ["cyd-search"]
+    assert stragglers_of(outcome, why="majority", completed=2, of=3) == ["cyd-search"]
     assert '"went_on_without": ["cyd-search"]' in outcome.result["result"]
 
 
@@ -138,7 +138,7 @@ def test_timed_out_stage_ends_and_a_restart_does_not_extend_it(
     outcome = live_home.lead("Search", "--name", "late", meanwhile=meanwhile)
     never.set()
     assert_done(outcome, "eva-search")
-    assert went_on_without(outcome, why="timeout", completed=1, of=2) == ["fay-search"]
+    assert stragglers_of(outcome, why="timeout", completed=1, of=2) == ["fay-search"]
 
 
 def test_launched_stage_keeps_repeated_workers_and_the_outputs_of_others(
@@ -190,7 +190,7 @@ def assert_done(outcome: Outcome, *nodes: str) -> None:
     assert len(outcome.completions()) == len(nodes)
 
 
-def went_on_without(outcome: Outcome, **facts: object) -> list[str]:
+def stragglers_of(outcome: Outcome, **facts: object) -> list[str]:
     """Return the names that the first stage continued without, in event, notice and plan."""
     (met,) = outcome.data("stage.met")
     names: list[str] = met["without"]

@@ -190,7 +190,7 @@ def test_paused_worker_runs_one_step_at_a_time_even_after_a_kill(
     worker = live_home.worker(agent, "hal")
     address = f"{agent.name}/{worker.name}"
 
-    def stands_still(finished: int, asked: int) -> None:
+    def await_pause(finished: int, asked: int) -> None:
         until(
             lambda: (
                 len(records(worker, "tool.finished")) == finished
@@ -203,17 +203,17 @@ def test_paused_worker_runs_one_step_at_a_time_even_after_a_kill(
     live_home.json("pause", address)
     until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
     gates[0].set()
-    stands_still(0, 1)
+    await_pause(0, 1)
     assert live_home.json("step", address) == [{"address": address, "state": "stepping"}]
-    stands_still(1, 1)
+    await_pause(1, 1)
     live_home.kill(f"worker {worker.name}")
-    stands_still(1, 1)
+    await_pause(1, 1)
     live_home.json("step", address)
     live_home.await_step("hal", 1)
     live_home.kill(f"worker {worker.name}")
     gates[1].set()
     until(lambda: len(records(worker, "said")) == 2, "the step is done by the next incarnation")
-    stands_still(1, len(live_home.server.seen_by("hal")))
+    await_pause(1, len(live_home.server.seen_by("hal")))
     live_home.json("resume", address)
     live_home.await_end(agent)
     types = [event["type"] for event in live_home.json("events", "stepping")]

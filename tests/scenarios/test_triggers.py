@@ -162,11 +162,11 @@ def test_trigger_messages_nodes_and_callbacks_need_no_model_call(
     until(lambda: (live_home.home / "noted.txt").exists(), "the callback has run")
     assert (live_home.home / "noted.txt").read_text() == "a note\n"
 
-    def is_told() -> bool:
+    def is_reported() -> bool:
         said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
         return any("(trigger 'The build is due') The build is due" in text for text in said)
 
-    until(is_told, "the human was told")
+    until(is_reported, "the human was told")
     assert live_home.asked() == asked + 2, "only the worker thought"
     spent = {row["key"]: row["calls"] for row in live_home.json("usage", "busy", "--by", "trigger")}
     assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"

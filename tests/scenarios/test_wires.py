@@ -69,8 +69,8 @@ def _written(made: Call) -> str:
     return f'{{"name": "{made.name}", "arguments": {made.json}}}'
 
 
-def troubled(responder: Responder) -> Responder:
-    """Return a responder that is overloaded, breaks off, and answers from the fourth call on."""
+def failing_service(responder: Responder) -> Responder:
+    """Return a responder that is overloaded, fails midway, and answers from the fourth call on."""
     troubles = iter([rate_limited(), rate_limited("0.01"), None])
     lock = threading.Lock()
 
@@ -103,7 +103,7 @@ def test_team_members_may_use_different_formats(live_home: LiveHome) -> None:
         finish_with("wait"),
     ]
     live_home.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
-    live_home.server.responder = troubled(in_words(live_home.server.responder))
+    live_home.server.responder = failing_service(in_words(live_home.server.responder))
     outcome = live_home.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     told = json.loads(outcome.result["result"].removeprefix("Done: "))["nodes"]
     summaries = {row["worker"]: row["summary"].splitlines()[0] for row in told}

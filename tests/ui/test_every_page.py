@@ -14,7 +14,7 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, live_home: 
     faults = []
     with hosting(live_home) as agent:
         for path in pages_of(live_home, agent, "ada"):
-            page = come_to(visitor, path)
+            page = open_page(visitor, path)
             faults += [f"/ui/{path}: {one}" for one in barriers(page)]
             page.set_viewport_size(NARROW)
             faults += [f"/ui/{path}: too wide for a phone"] if is_too_wide(page) else []
@@ -25,7 +25,7 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, live_home: 
 def test_hostile_names_and_texts_run_on_no_page(visitor: Visitor, live_home: LiveHome) -> None:
     with hostile(live_home) as agent:
         for path in pages_of(live_home, agent, MALLORY):
-            page = come_to(visitor, path)
+            page = open_page(visitor, path)
             if path.startswith("agents/"):
                 expect(page.get_by_role("banner")).to_contain_text(HOSTILE)
             page.set_viewport_size(NARROW)
@@ -35,8 +35,8 @@ def test_hostile_names_and_texts_run_on_no_page(visitor: Visitor, live_home: Liv
             assert page.locator("a[href^='javascript:' i], iframe[srcdoc]").count() == 0, path
 
 
-def come_to(visitor: Visitor, path: str) -> Page:
-    """Go to a page, by way of none, and wait until it has come to rest."""
+def open_page(visitor: Visitor, path: str) -> Page:
+    """Open a page from another one, and wait until it is loaded."""
     page = visitor.go("nowhere")
     expect(page.get_by_role("heading", level=1)).to_have_count(0)
     visitor.go(path)

@@ -25,7 +25,7 @@ HOSTILE = "<img src=x onerror=window.ran=1>"
 ILLS = re.compile(r"/(dead|channels)(/\w+-?\w*/(retry|test))?$")
 
 
-def ills() -> Callable[[Route], None]:
+def failing_answers() -> Callable[[Route], None]:
     """Return answers with a dead letter until it is sent again, and a failing channel."""
     letter = {"id": "d-1", "agent": "", "to": "clock", "from": "human", "type": "text", "size": 3}
     letter |= {"cause": f"it has ended clock 3 times {HOSTILE}", "at": 1_700_000_000.0}
@@ -190,7 +190,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
 def test_health_of_the_home_is_shown_and_a_service_restarted(
     visitor: Visitor, live_home: LiveHome
 ) -> None:
-    visitor.page.route(ILLS, ills())
+    visitor.page.route(ILLS, failing_answers())
     page = visitor.go("health")
     expect(page.get_by_text(re.compile(r"\d+ checks passed"))).to_be_visible()
     page.get_by_role("row", name="clock human text").get_by_role(

@@ -16,7 +16,7 @@ from agiraph.core.specs import WorkMode
 from agiraph.core.turns import UserTurn
 
 
-def taken_up(name: str, mode: WorkMode) -> AssignmentTaken:
+def assignment_taken(name: str, mode: WorkMode) -> AssignmentTaken:
     node = WorkNode(id=NodeId(name), name=name, task="t", folder=name, mode=mode)
     assignment = Assignment(node=node, spec="t", contract=StageContract())
     return AssignmentTaken(content=name, run=RunId("r"), assignment=assignment, message=name, ts=0)
@@ -54,13 +54,13 @@ def test_long_answer_is_summarized_by_its_beginning() -> None:
 def test_single_inference_worker_starts_each_node_without_earlier_turns() -> None:
     once: WorkMode = "single_inference"
     first: list[ConversationRecord] = [
-        taken_up("one", once),
+        assignment_taken("one", once),
         ModelAnswered(text="an answer", ts=0),
         AnswerPublished(summary="s", ts=0),
     ]
     transcript = Transcript.fold(first)
     assert transcript.is_published
-    transcript.apply(taken_up("two", once))
+    transcript.apply(assignment_taken("two", once))
     assert transcript.turns == [UserTurn(content="two")]
     assert not transcript.is_published
     transcript.apply(ModelAnswered(text="cut", stop_reason="max_tokens", ts=0))
@@ -70,8 +70,8 @@ def test_single_inference_worker_starts_each_node_without_earlier_turns() -> Non
 def test_multi_turn_worker_keeps_earlier_turns() -> None:
     many: WorkMode = "multi_turn"
     records: list[ConversationRecord] = [
-        taken_up("one", many),
+        assignment_taken("one", many),
         ModelAnswered(text="an answer", ts=0),
-        taken_up("two", many),
+        assignment_taken("two", many),
     ]
     assert len(Transcript.fold(records).turns) == 3

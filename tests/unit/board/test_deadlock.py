@@ -10,7 +10,7 @@ from agiraph.board.rules.nodes import WaitCycle
 from tests.unit.board.board_driver import BoardDriver
 
 
-def crossed() -> BoardDriver:
+def crossed_waits() -> BoardDriver:
     """Two workers, each waiting for a node that is reserved for the other."""
     driver = BoardDriver()
     driver.busy("left", "ada")
@@ -22,7 +22,7 @@ def crossed() -> BoardDriver:
 
 
 def test_two_workers_that_wait_for_each_other_are_a_deadlock() -> None:
-    driver = crossed()
+    driver = crossed_waits()
     assert find_deadlocks(driver.board) == (), "ben is still at work"
     driver.do(BlockNode("right", ("for-ada",)))
     [found] = find_deadlocks(driver.board)
@@ -38,7 +38,7 @@ def test_two_workers_that_wait_for_each_other_are_a_deadlock() -> None:
 
 
 def test_broken_cycle_is_not_a_deadlock() -> None:
-    driver = crossed()
+    driver = crossed_waits()
     driver.do(BlockNode("right", ("for-ada",)))
     driver.worker("cyd")
     driver.do(ReserveNode("for-ada", "cyd"))

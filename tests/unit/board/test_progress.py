@@ -32,7 +32,7 @@ IDLE = CoordinatorState("for events of its board or a message", since=4.0)
 ASKS = CoordinatorState("for the human", since=4.0, asks_human=True)
 
 
-def both_wait(**terms: Any) -> BoardDriver:
+def two_waiting_workers(**terms: Any) -> BoardDriver:
     """Two workers, each of which waits for a message."""
     driver = BoardDriver(**terms)
     driver.busy("a", "ada")
@@ -70,7 +70,7 @@ def react(driver: BoardDriver, found: Standstill, *, is_led: bool = True) -> lis
 
 
 def test_team_whose_members_all_wait_for_a_message_is_at_a_standstill() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     assert lines_of(standstill_of(driver)) == [
         "ada (node 'a') waits for a message since 1970-01-01T00:00:10Z",
         "bob (node 'b') waits for a message since 1970-01-01T00:00:11Z",
@@ -80,7 +80,7 @@ def test_team_whose_members_all_wait_for_a_message_is_at_a_standstill() -> None:
 
 @pytest.mark.parametrize("process", ["waiting", "parked"])
 def test_a_waiting_worker_may_have_a_process_or_not(process: Any) -> None:
-    assert found_on(both_wait(), ada=WorkerState(process))
+    assert found_on(two_waiting_workers(), ada=WorkerState(process))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_a_waiting_worker_may_have_a_process_or_not(process: Any) -> None:
     ids=["its process starts", "a person stopped it", "asks", "asks without a process", "mail"],
 )
 def test_a_run_moves_while_one_of_its_workers_can_continue(state: WorkerState) -> None:
-    assert found_on(both_wait(), ada=state) is None
+    assert found_on(two_waiting_workers(), ada=state) is None
 
 
 def test_a_run_moves_while_a_worker_is_at_work() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     driver.busy("c", "cyd")
     assert found_on(driver, cyd=WorkerState("at_work")) is None
     driver.done("c")
@@ -107,39 +107,39 @@ def test_a_run_moves_while_a_worker_is_at_work() -> None:
 
 
 def test_a_run_moves_until_a_timer_or_trigger_is_due() -> None:
-    assert found_on(both_wait(), next_due=10_000.0) is None
+    assert found_on(two_waiting_workers(), next_due=10_000.0) is None
 
 
 def test_requested_time_is_a_timer_and_the_default_timeout_is_not() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     driver.do(UnblockNode("a"))
     driver.do(BlockNode("a", (), until=100.0, is_timer=True))
     assert found_on(driver) is None
 
 
 def test_moved_node_prevents_a_standstill() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     driver.worker("cyd")
     driver.do(MoveNode("a", worker="cyd", cause="m"))
     assert found_on(driver) is None
 
 
 def test_run_without_open_nodes_or_between_cycles_is_not_at_a_standstill() -> None:
-    driver = both_wait(mode="infinite")
+    driver = two_waiting_workers(mode="infinite")
     assert found_on(driver)
     driver.do(EndCycle("c", "notes", 100.0))
     assert found_on(driver) is None
-    driver = both_wait()
+    driver = two_waiting_workers()
     for node in ("a", "b"):
         driver.do(CancelNode(node))
     assert found_on(driver) is None
-    driver = both_wait()
+    driver = two_waiting_workers()
     driver.do(StopRun("stopped", "enough"))
     assert found_on(driver) is None
 
 
 def test_pending_nodes_are_listed_with_their_obstacle() -> None:
-    driver = both_wait(max_workers=2)
+    driver = two_waiting_workers(max_workers=2)
     driver.node("after", "a")
     driver.node("kept", worker="bob")
     driver.node("free")
@@ -152,7 +152,7 @@ def test_pending_nodes_are_listed_with_their_obstacle() -> None:
 
 
 def test_a_process_that_has_ended_or_finds_no_machine_is_named() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     driver.do(UnblockNode("a"))
     for process, waits in (("ended", "its process"), ("without_machine", "a machine")):
         for has_mail in (False, True):
@@ -161,7 +161,7 @@ def test_a_process_that_has_ended_or_finds_no_machine_is_named() -> None:
 
 
 def test_the_coordinator_is_notified_twice_and_then_the_run_fails() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     for number in range(1, MOST_NOTICES + 1):
         assert react(driver, standstill_of(driver)) == [NoteStandstill]
         assert driver.board.standstill is not None
@@ -175,7 +175,7 @@ def test_the_coordinator_is_notified_twice_and_then_the_run_fails() -> None:
 
 
 def test_standstill_notices_restart_after_the_coordinator_acted() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     for _ in range(5):
         react(driver, standstill_of(driver))
         driver.do(UnblockNode("a"))
@@ -187,7 +187,7 @@ def test_standstill_notices_restart_after_the_coordinator_acted() -> None:
 
 
 def test_standstill_notice_names_waiting_entities_and_possible_actions() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     [event] = driver.events(*commands_after(driver.board, standstill_of(driver), is_led=True))
     told = notice(driver.board, event, ())
     assert told is not None
@@ -197,7 +197,7 @@ def test_standstill_notice_names_waiting_entities_and_possible_actions() -> None
 
 
 def test_coordinator_that_waits_for_the_human_gets_no_standstill_notice() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     found = standstill_of(driver, coordinator=ASKS)
     assert react(driver, found) == [NoteStandstill]
     assert driver.board.standstill is not None
@@ -207,7 +207,7 @@ def test_coordinator_that_waits_for_the_human_gets_no_standstill_notice() -> Non
 
 
 def test_run_without_a_leading_model_ends_waits_for_messages() -> None:
-    driver = both_wait()
+    driver = two_waiting_workers()
     assert react(driver, standstill_of(driver), is_led=False) == [UnblockNode, UnblockNode]
     assert {driver.at(name).status for name in ("a", "b")} == {"running"}
 

@@ -214,11 +214,11 @@ async def test_a_failure_has_its_kind_and_ends_nothing_else(
 async def test_retry_is_reported_and_discards_the_streamed_text(
     routed: RoutedBroker, ada: Endpoint
 ) -> None:
-    async def break_off(request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def fail_midway(request: ModelRequest, on_text: OnText) -> ModelResponse:
         on_text("half a")
         raise ProviderError("unreachable", "the answer broke off")
 
-    routed.stub.behaviours = [break_off, answer()]
+    routed.stub.behaviours = [fail_midway, answer()]
     recorder = await routed.join(RECORDER)
     await reply(ada, CALL, ModelAnswer)
     report = await recorder.receive()

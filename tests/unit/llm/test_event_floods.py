@@ -22,7 +22,7 @@ FLOODS = {
 }
 
 
-async def turns_of_another_task(
+async def count_other_turns(
     line: bytes, most: int, pieces: int, key: str
 ) -> tuple[int, int, Counter[int]]:
     """Read a flood that is always ready; return its events, and the turns of another task.
@@ -64,7 +64,7 @@ async def turns_of_another_task(
 async def test_other_tasks_get_a_turn_after_few_events_of_a_flood(
     line: bytes, pieces: int, key: str
 ) -> None:
-    events, turns, found = await turns_of_another_task(line, EVENTS, pieces, key)
+    events, turns, found = await count_other_turns(line, EVENTS, pieces, key)
     assert events == EVENTS
     assert turns >= EVENTS // EVENTS_IN_A_ROW
     assert max(found.values()) <= EVENTS_IN_A_ROW
@@ -72,6 +72,6 @@ async def test_other_tasks_get_a_turn_after_few_events_of_a_flood(
 
 async def test_other_tasks_get_a_turn_while_one_long_event_arrives() -> None:
     line = b": " + b"x" * (40 * BYTES_IN_A_ROW) + b"\n\n"
-    events, turns, _ = await turns_of_another_task(line, 1, 1, "")
+    events, turns, _ = await count_other_turns(line, 1, 1, "")
     assert events == 1
     assert turns >= 40

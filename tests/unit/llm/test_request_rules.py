@@ -185,7 +185,7 @@ SEARCH: dict[str, JsonObject] = {
 """A tool of the service."""
 
 
-def chooses(api: str, name: str) -> list[JsonObject]:
+def tool_choice(api: str, name: str) -> list[JsonObject]:
     """Return the ways in which a request has the model call one tool."""
     match api:
         case "anthropic":
@@ -213,9 +213,9 @@ def chooses(api: str, name: str) -> list[JsonObject]:
 @pytest.mark.parametrize("api", FORMATS)
 def test_a_choice_of_a_tool_that_is_not_sent_is_refused(api: str) -> None:
     tools = {"tools": [OWN[api], SEARCH[api]]}
-    for choice in chooses(api, "look"):
+    for choice in tool_choice(api, "look"):
         assert checked(api, **choice, **tools)["tools"] == [OWN[api]]
-    for choice in chooses(api, "web_search"):
+    for choice in tool_choice(api, "web_search"):
         with pytest.raises(InvalidInput, match=r"tool_choice: 'web_search'.*possible: look"):
             checked(api, **choice, **tools)
         with pytest.raises(InvalidInput, match=r"tool_choice: 'web_search'.*possible: none"):

@@ -22,7 +22,7 @@ def server() -> Iterator[FakeModelServer]:
 
 
 @pytest.fixture
-def nobody() -> Iterator[str]:
+def unused_address() -> Iterator[str]:
     """A URL without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -30,12 +30,14 @@ def nobody() -> Iterator[str]:
 
 
 def test_local_server_that_answers_is_usable_with_its_models(
-    server: FakeModelServer, nobody: str
+    server: FakeModelServer, unused_address: str
 ) -> None:
     environ = {
         "OLLAMA_BASE_URL": f"{server.url}/v1",
-        **dict.fromkeys(("LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), nobody),
-        "LOCALAI_BASE_URL": nobody,
+        **dict.fromkeys(
+            ("LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), unused_address
+        ),
+        "LOCALAI_BASE_URL": unused_address,
     }
     presets = load_presets()
     found = find_servers(presets, environ)
@@ -43,7 +45,10 @@ def test_local_server_that_answers_is_usable_with_its_models(
     assert (rows["ollama"]["usable"], rows["ollama"]["reason"]) == (True, "answers: fake")
     assert rows["ollama"]["default_model"] == "ollama/fake"
     for name in ("llamacpp", "lmstudio", "vllm", "localai"):
-        assert (rows[name]["usable"], rows[name]["reason"]) == (False, f"does not answer: {nobody}")
+        assert (rows[name]["usable"], rows[name]["reason"]) == (
+            False,
+            f"does not answer: {unused_address}",
+        )
     assert rows["anthropic"]["reason"] == "ANTHROPIC_API_KEY is not set"
     assert rows["script"]["usable"]
 

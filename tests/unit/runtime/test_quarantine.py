@@ -43,11 +43,11 @@ async def test_returned_message_waits_until_its_quarantine_is_complete(
     message = durable(b"m" * 16, HUMAN, TextMessage(content="die", from_name="human"))
     retry = durable(b"r" * 16, HUMAN, RetryLetter(letter=letter_of(message, ADA, "it ended it")))
 
-    async def put_away() -> Received | None:
+    async def quarantine_message() -> Received | None:
         await quarantine.add(message)
         return quarantine.carrier_of(message)
 
-    going = asyncio.create_task(put_away())
+    going = asyncio.create_task(quarantine_message())
     await line.sent.wait()
     coming = asyncio.create_task(quarantine.opened(retry))
     line.accepted.set()

@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> WorkerFiles:
     return WorkerFiles(WorkerHome(tmp_path / "ada-1"), ADA)
 
 
-def lived(*more: ConversationRecord) -> Transcript:
+def conversation_with_work(*more: ConversationRecord) -> Transcript:
     """Return the conversation of a worker that has done a node."""
     given = Assignment(node=node(1), spec="t", contract=StageContract())
     began = ConversationEpochBegan(epoch="e", after="", ts=1.0)
@@ -39,20 +39,22 @@ def lived(*more: ConversationRecord) -> Transcript:
 def test_knowledge_in_the_conversation_is_not_repeated(files: WorkerFiles) -> None:
     assert still_to_know(files, Transcript(), 1000) == "", "there is nothing yet"
     files.note_completion(node(1), "Did 1.", "")
-    assert still_to_know(files, lived(), 1000) == ""
+    assert still_to_know(files, conversation_with_work(), 1000) == ""
 
 
 def test_lesson_of_a_node_is_shown_with_the_next_node(files: WorkerFiles) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
-    told = still_to_know(files, lived(), 1000)
+    told = still_to_know(files, conversation_with_work(), 1000)
     assert told.endswith("your last node, part 1. They are also in your `memory.md`:\n\nUse awk.")
-    assert still_to_know(files, lived(), 0) == ""
-    transcript = lived()
+    assert still_to_know(files, conversation_with_work(), 0) == ""
+    transcript = conversation_with_work()
     transcript.progress.learned = "Use awk. "
     assert still_to_know(files, transcript, 1000) == "", "it said so itself when it published"
 
 
-@pytest.mark.parametrize("lost", [Transcript(), lived(StateChanged(what="restored", ts=3.0))])
+@pytest.mark.parametrize(
+    "lost", [Transcript(), conversation_with_work(StateChanged(what="restored", ts=3.0))]
+)
 def test_lost_conversation_gets_all_knowledge(files: WorkerFiles, lost: Transcript) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lost, 1000)
@@ -63,7 +65,7 @@ def test_lost_conversation_gets_all_knowledge(files: WorkerFiles, lost: Transcri
 def test_the_last_assignment_is_known_until_the_conversation_is_shortened() -> None:
     turns, tokens = (UserTurn(content="Shorter"),), {"tokens_before": 9, "tokens_after": 5}
     compacted = ConversationCompacted(turns=turns, cause="full", ts=3.0, **tokens)
-    before = lived().before
+    before = conversation_with_work().before
     assert before is not None
     assert before.assignment.node.name == "part 1"
-    assert lived(compacted).before is None
+    assert conversation_with_work(compacted).before is None

@@ -172,13 +172,13 @@ async def test_interrupted_merge_into_a_worktree_is_repeated_before_a_commit(
     await bob.commit("bob")
     run_git = Git.run
 
-    async def dies(self: Git, *words: str, **how: Any) -> Any:
+    async def exits_after_the_call(self: Git, *words: str, **how: Any) -> Any:
         if words[0] == "read-tree":
             raise KeyboardInterrupt
         return await run_git(self, *words, **how)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Git, "run", dies)
+        patched.setattr(Git, "run", exits_after_the_call)
         with pytest.raises(KeyboardInterrupt):
             await bob.apply_merge()
     with pytest.raises(Refused, match="not published"):

@@ -49,7 +49,7 @@ def test_check_has_its_timeout(tmp_path: Path) -> None:
     assert "[it ran out of time]" in why_not(checked(entity, "sleep 86400"), entity.config)
 
 
-def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path: Path) -> None:
+def test_finished_check_is_not_repeated_in_the_same_folder(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     first = checked(entity, "echo x >> ran.txt; cat ran.txt")
     assert checked(entity, "echo x >> ran.txt; cat ran.txt") == first

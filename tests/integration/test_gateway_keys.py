@@ -81,9 +81,7 @@ def follow(url: str, token: str) -> ClientConnection:
 # --- scopes ---
 
 
-def test_on_every_route_that_changes_something_an_empty_key_is_refused_before_anything_is_done(
-    client: Client, url: str
-) -> None:
+def test_empty_idempotency_key_is_refused_on_every_changing_route(client: Client, url: str) -> None:
     secret = add(client, "control")
     changing = [rule for rule in RULES if rule.method in ("POST", "PUT", "PATCH", "DELETE")]
     assert len(changing) > 25

@@ -98,7 +98,7 @@ def gateway_home(tmp_path: Path, files: tuple[Path, Path]) -> Iterator[GatewayHo
 
 
 @needs_openssl
-def test_with_tls_the_homes_own_clients_meet_the_certificate_of_the_settings(
+def test_own_clients_verify_the_configured_certificate(
     gateway_home: GatewayHome, tmp_path: Path
 ) -> None:
     with gateway_home.client() as client:

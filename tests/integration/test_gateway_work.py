@@ -239,7 +239,7 @@ def test_usage_is_shown_by_node_and_by_stage(gateway_home: GatewayHome, client: 
     assert (stage.calls, stage.seconds, stage.usage.tokens, stage.usage.cost_usd) == (4, 2, 40, 2)
 
 
-def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
+def test_missing_gateway_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotReachable):
         Client.for_home(tmp_path / "nowhere")
     with running_gateway(tmp_path) as gateway_home:

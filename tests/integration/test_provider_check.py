@@ -232,7 +232,7 @@ def test_wrong_usage_is_refused_before_a_call(
     assert expected in capsys.readouterr().err
 
 
-def test_only_model_of_a_service_is_asked(
+def test_single_model_of_a_service_is_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FakeModelServer(service()) as server:

@@ -437,7 +437,9 @@ async def called(
 @pytest.mark.parametrize(
     "garbage", [b'data: {"a": "\xff"}\n\n', b"data: {oh no\n\n", b'data: {"choices": 7}\n\n']
 )
-async def test_after_garbage_the_call_is_made_again(garbage: bytes, calls_of: CallsOf) -> None:
+async def test_call_is_repeated_after_an_unreadable_answer(
+    garbage: bytes, calls_of: CallsOf
+) -> None:
     def answering(asked: RawRequest) -> RawAnswer:
         return RawAnswer([garbage if asked.number == 0 else WHOLE["openai"]])
 

@@ -214,9 +214,7 @@ def test_no_process_of_a_command_outlives_it(layout: HomeLayout, inside: Inside)
     assert alive == []
 
 
-def test_without_the_network_not_even_this_machine_answers(
-    layout: HomeLayout, inside: Inside
-) -> None:
+def test_command_without_network_cannot_reach_loopback(layout: HomeLayout, inside: Inside) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
@@ -226,7 +224,7 @@ def test_without_the_network_not_even_this_machine_answers(
 
 
 @pytest.mark.skipif(not FOUND.can_scope, reason="Landlock here knows no scopes")
-def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
+def test_command_with_network_cannot_reach_abstract_sockets(
     layout: HomeLayout, inside: Inside
 ) -> None:
     """D-Bus and X11 listen there; neither way to run something in the sandbox reaches them."""

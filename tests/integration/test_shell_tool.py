@@ -141,7 +141,7 @@ async def test_other_calls_continue_while_a_command_prints_endlessly(tmp_path: P
 
 
 @LINUX_ONLY
-def test_reserved_address_space_is_no_memory(tmp_path: Path) -> None:
+def test_reserved_address_space_is_not_counted_as_memory(tmp_path: Path) -> None:
     """Chromium, Go and the JVM reserve many gigabytes that they never use."""
     command = f"{sys.executable} -c 'import mmap; mmap.mmap(-1, 64 << 30, flags=0x4022)'"
     entity = desk_at(tmp_path, total_memory_mb=256)

@@ -72,7 +72,7 @@ def test_no_file_of_a_home_is_open_to_other_users(commands: Commands) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=NOT_ROOT)
-def test_another_user_reads_changes_and_reaches_nothing(commands: Commands) -> None:
+def test_another_user_can_neither_read_nor_change_nor_connect(commands: Commands) -> None:
     home, processes = commands.home, [one.pid for one in processes_of(commands.home)]
     sockets = [str(place) for place in home.rglob("*") if stat.S_ISSOCK(place.lstat().st_mode)]
     places = [str(home), *map(str, home.rglob("*"))]

@@ -94,7 +94,7 @@ def test_packed_data_is_inflated_in_small_pieces(
 
 
 @given(st.lists(SMALL, min_size=1, max_size=4))
-def test_several_members_of_gzip_are_one_body(members: list[bytes]) -> None:
+def test_gzip_members_are_joined_into_one_body(members: list[bytes]) -> None:
     packed = b"".join(map(gzip.compress, members))
     assert b"".join(Inflater().pieces(packed)) == b"".join(members)
 

@@ -50,7 +50,7 @@ def test_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveH
     assert max(map(len, told.splitlines())) < 100
 
 
-def test_kill_during_the_checks_repeats_none(live_home: LiveHome) -> None:
+def test_kill_during_the_checks_repeats_no_check(live_home: LiveHome) -> None:
     checks = ["echo one >> ran.txt", f"{UNTIL_KILLED}; echo two >> ran.txt"]
     proof, verdict = (
         call("create_work_node", name=name, worker=worker, task="Prove", checks=checks)

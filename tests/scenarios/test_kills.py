@@ -89,5 +89,5 @@ def test_gateway_killed_before_a_run_reached_it_loses_nothing(live_home: LiveHom
     assert_once(outcome, "jo-facts")
 
 
-def test_killed_supervisor_is_followed_by_one_that_continues(live_home: LiveHome) -> None:
+def test_next_supervisor_continues_after_a_kill(live_home: LiveHome) -> None:
     lead(live_home, "ian", live_home.restart_supervisor)

@@ -17,7 +17,7 @@ def id_of(number: int) -> str:
 
 
 @given(st.sets(ids, max_size=3), st.integers(1, MESSAGES), st.lists(ids, max_size=12))
-def test_after_three_deaths_only_the_guilty_messages_are_quarantined(
+def test_only_guilty_messages_are_quarantined_after_three_crashes(
     guilty: set[int], batch: int, kills: list[int]
 ) -> None:
     """Each incarnation takes batches in order; a kill hits the first batch with its message."""

@@ -89,7 +89,7 @@ notes = st.sampled_from(["paused", "stepped", "resumed", "say", "hear"])
 
 
 @given(st.lists(notes, max_size=40))
-def test_as_many_steps_are_done_in_a_pause_as_were_allowed(drawn: list[str]) -> None:
+def test_paused_entity_runs_exactly_the_allowed_steps(drawn: list[str]) -> None:
     """A model that only counts: None is no pause, a number is the number of steps left in it."""
     transcript, left = Transcript(), None
     for number, what in enumerate(drawn):

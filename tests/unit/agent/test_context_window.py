@@ -109,7 +109,7 @@ def test_context_is_not_changed_while_no_turn_awaits_an_answer() -> None:
     assert step(transcript, 999) is None
 
 
-def test_after_the_turns_for_saving_the_conversation_is_compacted() -> None:
+def test_conversation_is_compacted_after_the_turns_for_saving() -> None:
     transcript = busy()
     flushed(transcript, "memory_write")
     assert step(transcript, 800) is None, "one more"

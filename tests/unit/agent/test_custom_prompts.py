@@ -31,7 +31,7 @@ def test_custom_prompt_replaces_one_file_and_keeps_the_others(own: Path) -> None
     assert bash.guidance() == "Use it with care. {not a template}"
 
 
-def test_without_a_folder_everything_is_as_shipped(tmp_path: Path) -> None:
+def test_missing_prompt_folder_keeps_the_shipped_prompts(tmp_path: Path) -> None:
     check_own_prompts(tmp_path / "nowhere")
     lay_over(tmp_path / "nowhere")
     assert render("soul") == (shipped() / "soul.md").read_text().strip()

@@ -35,7 +35,7 @@ def test_a_name_that_is_configured_is_allowed_beside_the_loopback() -> None:
     assert not names.allow("192.168.1.5")
 
 
-def test_on_a_wildcard_address_any_ip_serves_but_no_foreign_name() -> None:
+def test_wildcard_address_accepts_any_ip_but_no_foreign_name() -> None:
     names = TrustedHosts("0.0.0.0")
     assert names.allow("192.168.1.5:99")
     assert names.allow("[fe80::1]")

@@ -117,7 +117,7 @@ def test_audit_line_has_caller_action_time_and_outcome(audit_home: AuditHome) ->
     }
 
 
-def test_of_many_calls_that_were_too_many_one_line_a_second_is_kept(audit_home: AuditHome) -> None:
+def test_excess_calls_are_audited_once_a_second(audit_home: AuditHome) -> None:
     def call(status: int) -> None:
         audit_home.ledger.ended(audit_home.ledger.open("GET", "/x", ""), status)
 
@@ -145,7 +145,7 @@ def test_refusal_at_the_uplink_is_audited(audit_home: AuditHome) -> None:
     assert {(line["method"], line["status"]) for line in audit_home.lines()} == {("UPLINK", 403)}
 
 
-def test_without_an_audit_nothing_is_changed(audit_home: AuditHome) -> None:
+def test_call_is_refused_if_it_cannot_be_audited(audit_home: AuditHome) -> None:
     audit_home.home.human.audit.mkdir(parents=True)
     call = audit_home.ledger.open("POST", "/agents", "")
     with pytest.raises(ApiError, match="audit cannot be written") as refused:

@@ -64,9 +64,7 @@ def test_a_named_token_opens_at_once_and_after_a_restart(
         assert not caller.may("control")
 
 
-def test_only_digests_are_on_disk_and_for_this_user_alone(
-    keys: CredentialStore, home: Home
-) -> None:
+def test_tokens_are_stored_as_digests_in_a_private_file(keys: CredentialStore, home: Home) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
     _, code = keys.create_login_link("read", "home", 60, DAY)
     _, cookie = keys.enter(code, "Firefox")

@@ -112,7 +112,7 @@ async def test_the_second_call_gets_the_first_answer(
     assert endpoint.bodies == [b"{}"]
 
 
-async def test_without_a_key_and_for_reading_every_call_is_carried_out(
+async def test_calls_without_a_key_and_reading_calls_are_always_executed(
     once: IdempotencyMiddleware,
 ) -> None:
     assert [(await call(once, key=""))[1] for _ in range(2)] == [b"1", b"2"]
@@ -128,7 +128,7 @@ async def test_read_only_token_leaves_no_key_in_the_store(
     assert "k" not in keys
 
 
-async def test_another_body_under_the_same_key_is_refused(
+async def test_other_body_with_the_same_key_is_refused(
     once: IdempotencyMiddleware, endpoint: Endpoint
 ) -> None:
     await call(once)

@@ -139,7 +139,7 @@ def test_one_value_changes_and_comments_stay(gateway_home: GatewayHome, client: 
     assert "max_concurrent" not in file.read_text()
 
 
-def test_of_several_settings_in_a_line_the_wrong_one_is_named(client: Client) -> None:
+def test_invalid_setting_among_several_in_a_line_is_named(client: Client) -> None:
     edit = EditSettingsRequest(text="run: {max_depth: 3, max_nodes: many}\n")
     [problem] = client.check_settings("agiraph.yaml", edit).problems
     assert (problem.line, problem.key) == (1, ("run", "max_nodes"))

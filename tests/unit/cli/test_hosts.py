@@ -167,7 +167,7 @@ def test_doctor_names_the_problem_of_a_host(facts: dict[str, Any], expected: str
     assert wrong.startswith(expected)
 
 
-def test_where_to_listen_is_an_option_of_the_supervisor(tmp_path: Path) -> None:
+def test_listen_address_is_an_option_of_the_supervisor(tmp_path: Path) -> None:
     url = "tcp://0.0.0.0:7400"
     config = with_options(load(tmp_path, None), None, False, url)
     assert config.hosts.listen == url

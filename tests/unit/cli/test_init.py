@@ -44,7 +44,7 @@ def test_a_key_is_found_and_its_model_written_and_the_key_is_nowhere(
     assert not [text for text in (*written, shown.stdout, shown.stderr) if KEY in text]
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_written(
+def test_init_without_a_terminal_writes_only_with_yes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -82,7 +82,7 @@ def test_silent_model_is_reported_and_tried_only_on_request(
     assert KEY not in refused.stdout + refused.stderr
 
 
-def test_without_any_model_the_ways_to_get_one_are_named(tmp_path: Path) -> None:
+def test_init_without_a_model_names_the_alternatives(tmp_path: Path) -> None:
     shown = command(None, "init", "--yes", "--home", str(tmp_path / "home"))
     assert shown.exit_code == 1
     for way in ("ANTHROPIC_API_KEY=", "ollama/NAME", "script/survey"):

@@ -26,14 +26,14 @@ def test_a_lone_surrogate_can_be_printed() -> None:
 
 
 @given(st.text())
-def test_nothing_that_moves_the_cursor_passes(text: str) -> None:
+def test_cursor_movements_are_removed(text: str) -> None:
     shown = printable(text)
     assert all(c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") for c in shown)
     shown.encode("utf-8")
 
 
 @given(st.text(), st.integers(1, 50))
-def test_one_line_is_one_line_of_the_asked_length(text: str, limit: int) -> None:
+def test_single_line_has_the_requested_length(text: str, limit: int) -> None:
     line = one_line(text, limit)
     assert "\n" not in line
     assert len(line) <= limit

@@ -55,7 +55,7 @@ def test_ui_opens_the_page_of_the_named_agent() -> None:
     assert (unknown.exit_code, "unknown agent 'nobody'" in unknown.stderr) == (2, True)
 
 
-def test_without_a_screen_the_link_is_only_printed(
+def test_link_is_only_printed_without_a_screen(
     opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER"):

@@ -58,7 +58,7 @@ def test_a_model_is_listed_with_its_strength_window_and_price() -> None:
     assert line in prompt(tuple(rows.values()))
 
 
-def test_only_models_that_can_be_called_are_listed_the_runs_own_first() -> None:
+def test_only_usable_models_are_listed_with_those_of_the_run_first() -> None:
     assert models() == ()
     names = [
         row["name"]

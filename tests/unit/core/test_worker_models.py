@@ -43,7 +43,7 @@ def test_text_of_another_form_is_refused_with_the_possible_forms(text: str) -> N
         read_worker_models(text)
 
 
-def test_any_is_no_limit() -> None:
+def test_any_model_is_not_a_limit() -> None:
     assert (limit_of("any"), limit_of(None), limit_of(" a/b ")) == ("", "", "a/b")
 
 

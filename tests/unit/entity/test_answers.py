@@ -31,7 +31,7 @@ async def test_answer_is_taken_before_or_after_the_wait_begins() -> None:
     assert await both() == ["early", "late"]
 
 
-async def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
+async def test_first_of_two_answers_to_a_question_is_used() -> None:
     done: list[str] = []
 
     async def put_both() -> str:

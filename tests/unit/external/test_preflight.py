@@ -185,7 +185,7 @@ def test_agent_with_a_working_or_untested_sandbox_is_accepted(tmp_path: Path, te
     assert why_not_confined(codex(tmp_path, text), WITHOUT, {}) == ""
 
 
-def test_one_without_a_trial_is_accepted_and_one_without_its_helper_is_not() -> None:
+def test_agent_without_a_sandbox_test_is_accepted_and_one_without_its_helper_is_not() -> None:
     def why(*trial: str) -> str:
         agent = ExternalAgent("x", AgentPreset(command=("x",), trial=trial), "/x")
         return why_not_confined(agent, WITHOUT, {"PATH": ""})

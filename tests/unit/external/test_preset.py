@@ -309,7 +309,7 @@ def test_interpreter_of_a_script_is_found_in_every_shebang_form(tool: Path, head
 
 
 @pytest.mark.parametrize("name", ["aider", "PATH"])
-def test_of_a_command_line_the_interpreter_of_its_script_is_shown(tool: Path, name: str) -> None:
+def test_interpreter_of_a_script_in_a_command_line_is_mounted(tool: Path, name: str) -> None:
     command = str(tool) if name == "PATH" else name
     shown = sandbox_readable(agent_at(tool, COMMAND, command), "")
     assert (shown[0], tool.parents[1] / "venvs/aider/bin/python" in shown) == (tool, True)

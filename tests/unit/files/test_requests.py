@@ -96,7 +96,7 @@ def test_worker_lists_its_own_files_and_published_files_of_others(
     assert (answer.data, answer.total) == (b"b\n", 4)
 
 
-def test_nothing_is_listed_again_that_has_not_changed(files_home: FilesHome, ask: Ask) -> None:
+def test_unchanged_files_are_not_listed_again(files_home: FilesHome, ask: Ask) -> None:
     below = (files_home.node("texts") + "/published",)
     first = ask(ListFiles(below=below))
     assert isinstance(first, FilesListed)

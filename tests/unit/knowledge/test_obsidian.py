@@ -181,7 +181,7 @@ def test_link_in_a_vault_is_refused(vault: Path, tmp_path: Path) -> None:
     assert list(elsewhere.iterdir()) == []
 
 
-def test_nothing_in_a_text_is_run_loaded_or_linked() -> None:
+def test_note_text_cannot_run_load_or_link() -> None:
     text = (
         "<%* tp.evil() %> ![x](http://a/b.png) ![[private]] [[Other]] <img src=x> #tag `$= dv`\n"
         "%% hidden\n"

@@ -667,7 +667,7 @@ HIDDEN: list[tuple[str, JsonObject]] = [
 
 
 @pytest.mark.parametrize(("api", "more"), HIDDEN)
-def test_nothing_refers_to_content_that_is_not_in_the_request(api: str, more: JsonObject) -> None:
+def test_references_to_content_outside_the_request_are_refused(api: str, more: JsonObject) -> None:
     with pytest.raises(InvalidInput, match=r"^[\w.]+: "):
         checked(api, **more)
 

@@ -221,7 +221,7 @@ def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     assert "`open.txt`: 1 line, 1 word" in report
 
 
-def test_without_cksum_no_claim_about_identical_files_is_made(
+def test_survey_without_cksum_claims_no_identical_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = make(tmp_path / "bin", {"cksum": "#!/bin/sh\nexit 127\n"})

@@ -136,7 +136,7 @@ def test_restart_is_shown_to_the_team_and_a_first_start_is_not() -> None:
     assert event("child.ready", incarnation=1).audience == "log"
 
 
-def test_only_goals_and_ends_of_runs_are_for_everyone() -> None:
+def test_only_goals_and_ends_of_runs_have_the_widest_audience() -> None:
     everyone = {kind.name for kind in BY_NAME.values() if kind.audience == "everyone"}
     assert everyone == {"agent.created", "agent.completed", "agent.failed", "agent.stopped"}
 

@@ -59,7 +59,7 @@ def test_cost_follows_the_token_counts_of_each_service(
     assert PRICE.cost(usage) == pytest.approx(expected)
 
 
-def test_without_cache_prices_cached_input_costs_as_fresh() -> None:
+def test_cached_input_without_a_cache_price_costs_the_full_price() -> None:
     cost = Price(input=10, output=100).cost(Usage(**CACHED))
     assert cost == pytest.approx((1000 * 10 + 50 * 100) / 1e6)
 

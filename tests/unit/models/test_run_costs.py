@@ -27,7 +27,7 @@ def test_estimate_of_a_plan_uses_earlier_nodes_and_a_coordinator() -> None:
     assert found.basis.startswith("10 nodes; from 3 nodes of earlier runs of this home")
 
 
-def test_without_a_plan_whole_runs_are_the_measure() -> None:
+def test_estimate_without_a_plan_uses_whole_runs() -> None:
     found = estimate(None, PAST, PRICES, PROMPTS)
     assert (found.low, found.high) == (1400, 2200)
     assert found.basis.startswith("from 2 earlier runs of this home")
@@ -39,7 +39,7 @@ def test_outliers_among_many_runs_are_ignored() -> None:
     assert (found.low, found.high) == (300, 1800)
 
 
-def test_without_earlier_runs_only_the_least_is_known() -> None:
+def test_estimate_without_earlier_runs_is_a_minimum() -> None:
     found = estimate(2, [row("r3", "", 0)], PRICES, PROMPTS)
     assert (found.low, found.high, found.high_usd) == (2 * 4000 + 2 * 2 * 3000, None, None)
     assert found.low_usd == (10 * 8000 + 2 * 6000) / 1e6

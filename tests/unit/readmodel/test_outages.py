@@ -104,7 +104,7 @@ def test_run_that_does_not_need_the_service_continues() -> None:
     assert outage_of_run([THINKS], {}) is None
 
 
-def test_of_several_outages_the_one_with_most_failures_is_named() -> None:
+def test_outage_with_the_most_failures_is_named() -> None:
     web = ServiceOutage(service="tools/web", faults=9, cause="exit code 1")
     reads = entity("ada-1", doing=busy("web_fetch"), awaits=("tools/web",))
     assert outage_of_run([THINKS, reads], {**DOWN, "tools/web": web}) == web

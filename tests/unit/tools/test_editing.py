@@ -41,7 +41,7 @@ async def test_absent_text_is_refused_with_the_nearest_lines(entity: EntityTools
     assert (entity.node.scratch / "a.py").read_text() == CODE
 
 
-async def test_several_edits_are_made_all_or_none(entity: EntityTools) -> None:
+async def test_several_edits_are_applied_together_or_not_at_all(entity: EntityTools) -> None:
     file = entity.node.scratch / "a.py"
     file.write_text(CODE)
     edits = [{"old": "area", "new": "size"}, {"old": "def size", "new": "def extent"}]

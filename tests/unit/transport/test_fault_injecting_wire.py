@@ -76,7 +76,7 @@ async def scene(dice: ScriptedRandom, frames: int = 3) -> tuple[RecordingWire, L
     return quiet, listener
 
 
-async def test_without_a_fault_every_frame_passes_once() -> None:
+async def test_wire_without_faults_passes_every_frame_once() -> None:
     quiet, listener = await scene(ScriptedRandom())
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0

@@ -113,7 +113,7 @@ def test_an_acknowledgement_waits_for_the_disk_and_a_delivery_does_not() -> None
     assert mailboxes.syncs == 1
 
 
-def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
+def test_unacknowledged_durable_messages_are_limited_to_a_window() -> None:
     harness = RouterHarness().join("ada", "bob")
     ids = [harness.say("ada", "bob", flags=DURABLE) for _ in range(2 * WINDOW)]
     sent = texts(harness)

@@ -238,7 +238,7 @@ def test_unknown_durability_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(("durability", "syncs"), [("full", 2), ("normal", 0)])
-def test_with_full_durability_the_log_is_synced_whenever_asked(
+def test_full_durability_syncs_the_log_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability, syncs: int
 ) -> None:
     boxes = StoredMailboxes(tmp_path / "mailboxes.db", durability=durability)

@@ -32,7 +32,7 @@ FORMS: dict[str, type[BaseModel]] = {
 ROW = re.compile(r"^\| (`[a-z_`, ]+) \| \S.*? \| (\S+) \| \S.* \|$", re.M)
 
 
-def test_its_examples_are_plans_of_both_forms() -> None:
+def test_examples_of_the_page_are_plans_of_both_forms() -> None:
     plans = [parse_plan(text) for text in EXAMPLES]
     assert [len(plan.nodes) for plan in plans] == [3, 1, 4, 3, 3]
 

@@ -171,7 +171,7 @@ def test_board_has_one_run() -> None:
         driver.do(StartRun(run_id=RunId("r2"), goal="the goal", model="a/b", worker_model="c/d"))
 
 
-def test_nothing_is_added_to_a_plan_that_was_made_whole() -> None:
+def test_complete_plan_accepts_no_further_nodes() -> None:
     driver = BoardDriver(is_fixed=True)
     driver.fill("nodes: [{id: a, task: Look}]")
     assert [node.name for node in driver.board.nodes.values()] == ["a"]

@@ -258,7 +258,7 @@ def test_a_lead_is_bound_as_the_whole_team_is(command: LaunchRoles, why: str) ->
     driver.refuses(command, why)
 
 
-def test_only_a_worker_that_may_lead_can_hire() -> None:
+def test_only_a_leading_worker_can_hire() -> None:
     driver = leading()
     driver.worker("eve")
     require_lead(driver.board, "ada")

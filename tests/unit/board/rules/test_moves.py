@@ -39,7 +39,7 @@ def test_running_node_moves_after_its_worker_releases_it() -> None:
     assert driver.do(move("ben")) == [], "it is there"
 
 
-def test_another_model_has_a_new_worker_hired() -> None:
+def test_move_to_another_model_hires_a_new_worker() -> None:
     driver = at_work()
     driver.do(move(model="x/strong"))
     driver.do(c.ReleaseNode("a", 1))

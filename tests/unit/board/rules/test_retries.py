@@ -54,7 +54,7 @@ def test_retry_reopens_a_failed_run_and_its_cancelled_nodes() -> None:
     assert statuses(driver) == {"a": "assigned", "b": "pending", "c": "assigned"}
 
 
-def test_only_a_failed_node_of_an_open_stage_is_tried_again() -> None:
+def test_only_failed_nodes_of_an_open_stage_are_retried() -> None:
     driver = failed()
     driver.refuses(c.RetryNode("x", "m"), "unknown node 'x'", Exception)
     driver.node("c")

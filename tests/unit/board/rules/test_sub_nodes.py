@@ -76,7 +76,7 @@ def test_sub_node_cannot_be_reserved_for_the_worker_of_its_parent() -> None:
     assert driver.do(ReserveNode("low", "cyd")) == ["node.reserved"]
 
 
-def test_below_a_node_that_has_ended_nothing_is_created() -> None:
+def test_ended_node_accepts_no_sub_nodes() -> None:
     driver = family()
     driver.fail("middle")
     with pytest.raises(IllegalTransition, match="'middle' is failed: nothing can be below it"):

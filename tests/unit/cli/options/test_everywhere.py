@@ -59,7 +59,7 @@ def test_home_option_may_precede_or_follow_the_command(
         assert (told.exit_code, "home /tmp/named" in told.stderr) == (4, True)
 
 
-def test_of_two_homes_the_one_after_the_command_counts() -> None:
+def test_home_option_after_the_command_overrides_the_one_before() -> None:
     assert "home /tmp/named" in command(None, "--home", "/tmp/other", "agents", *HOME).stderr
 
 

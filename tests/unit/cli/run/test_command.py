@@ -317,7 +317,7 @@ def test_an_interrupt_before_the_watch_stops_the_agent_too() -> None:
 @pytest.mark.parametrize(
     ("interrupt", "unfinished"), [(KeyboardInterrupt, []), (EndedBySignal, [AGENT])]
 )
-def test_only_a_person_ends_a_run_for_good(
+def test_only_the_human_stops_a_run_permanently(
     tmp_path: Path, interrupt: type[BaseException], unfinished: list[str]
 ) -> None:
     def end() -> None:
@@ -339,7 +339,7 @@ def test_only_a_person_ends_a_run_for_good(
         (("--resume", "--agent", AGENT), "is completed: nothing to resume"),
     ],
 )
-def test_without_a_goal_there_must_be_something_to_resume(
+def test_run_without_a_goal_needs_an_agent_to_resume(
     tmp_path: Path, words: tuple[str, ...], problem: str
 ) -> None:
     client = FakeClient(record=summary(status="completed"))

@@ -19,7 +19,7 @@ def delivered(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> Del
 
 @pytest.mark.parametrize("git", [".git", ".GIT", ".gIt", "GIT~1", ".git ", ".g\u200cit", ".git:x"])
 @pytest.mark.parametrize("name", ["{}", "{}/config", "x/{}/hooks/pre-commit", "x/.envrc/{}/y"])
-def test_nothing_called_git_is_written_in_any_spelling(
+def test_git_files_are_not_written_in_any_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git: str, name: str
 ) -> None:
     found = delivered(tmp_path / "out", monkeypatch, "report.md", name.format(git))
@@ -30,9 +30,7 @@ def test_nothing_called_git_is_written_in_any_spelling(
     assert git in note
 
 
-def test_other_files_because_of_which_programs_run_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_autorun_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = ("b/HEAD", "b/objects/x", "b/refs/heads/main")
     names = ("a/.vscode/tasks.json", "a/.vscode/x", ".npmrc", "a/.gitignore", "Makefile")
     found = delivered(tmp_path / "out", monkeypatch, *names, *bare)

@@ -97,7 +97,7 @@ def test_only_changing_calls_have_an_idempotency_key() -> None:
         assert (call.key is not None) == (call.method in CHANGES and not is_reading), name
 
 
-def test_both_clients_offer_the_same() -> None:
+def test_both_clients_have_the_same_calls() -> None:
     def offered(client: type) -> set[str]:
         return {name for name in dir(client) if not name.startswith("_")}
 

@@ -72,7 +72,7 @@ def test_autorun_file_names_its_program(name: str, program: str) -> None:
         ("bin/bazel", ""),
     ],
 )
-def test_some_names_count_only_in_a_certain_folder(path: str, program: str) -> None:
+def test_some_names_are_autorun_files_only_in_their_folder(path: str, program: str) -> None:
     above, _, name = path.rpartition("/")
     assert program_of(name, above.rpartition("/")[2]) == program
 

@@ -21,7 +21,7 @@ def test_files_without_a_name_are_counted() -> None:
     assert [data["more"] for data in events] == [None] * (len(events) - 1) + [7]
 
 
-def test_one_long_path_has_an_event_of_its_own() -> None:
+def test_long_path_has_its_own_event() -> None:
     long = FoundAutorun(f"{'x' * 4000}/.git", "git", 1)
     assert [len(data["paths"]) for data in events_data("/work", [*found(1), long])] == [1, 1]
 

@@ -122,7 +122,7 @@ def test_the_input_may_be_written_if_the_settings_say_so(layout: HomeLayout) -> 
     assert layout.input_dir in shown(words, "--bind-try")
 
 
-def test_in_an_input_that_may_be_written_git_stays_read_only(layout: HomeLayout) -> None:
+def test_git_of_a_writable_input_stays_read_only(layout: HomeLayout) -> None:
     git = layout.input_dir / ".git"
     git.mkdir()
     (git / "HEAD").touch()
@@ -235,7 +235,7 @@ def test_inaccessible_program_folder_is_omitted(
     assert list(prefix_of(tmp_path / "bin")) == []
 
 
-def test_tmp_is_the_nodes_own_folder_and_what_is_shown_below_it_is_covered(
+def test_tmp_is_a_private_folder_of_the_node_and_hides_mounts_below_it(
     layout: HomeLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.bubblewrap.TMP", layout.root.parent)

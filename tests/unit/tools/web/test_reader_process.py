@@ -63,7 +63,7 @@ async def test_a_page_is_read_in_a_process_that_sees_no_key(reader: ReaderProces
 
 @pytest.mark.parametrize("reader", [Sandbox(load_config().sandbox, FOUND)], indirect=True)
 @BEHIND
-async def test_behind_the_sandbox_pages_are_read_without_a_network(reader: ReaderProcess) -> None:
+async def test_sandboxed_reader_has_no_network(reader: ReaderProcess) -> None:
     assert (await reader.ask(PAGE, 30))["title"] == "T"
     assert reader.pid is not None
     parser = psutil.Process(reader.pid).children(recursive=True)[-1]

@@ -225,7 +225,7 @@ async def test_web_actor_parks_without_requests_and_never_during_a_call(
     ("tool", "arguments"),
     [("web_fetch", {"url": "https://x.example/"}), ("web_search", {"query": "tea"})],
 )
-async def test_nothing_is_asked_of_the_web_while_models_are_offline(
+async def test_offline_home_sends_no_web_requests(
     web_actor: RunningWebActor, ada: Endpoint, tool: str, arguments: dict[str, Any]
 ) -> None:
     result = await ask(ada, tool, **arguments)

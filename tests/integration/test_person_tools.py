@@ -85,7 +85,9 @@ def test_version_file_of_the_input_selects_a_version(
     assert run(layout, person, "python3") == ".pyenv/versions/3.12.1\n"
 
 
-@pytest.mark.parametrize("form", ["home", "link", "program", "version", "nested"])
+@pytest.mark.parametrize(
+    "form", ["home", "link", "program", "script", "through", "version", "nested"]
+)
 def test_input_folder_cannot_name_private_folders(
     layout: HomeLayout, person: PersonHome, form: str
 ) -> None:
@@ -101,6 +103,22 @@ def test_input_folder_cannot_name_private_folders(
     elif form == "program":
         project.link(".venv/bin/key", str(target / "tool"))
         person.entries.insert(0, layout.input_dir / ".venv/bin")
+    elif form == "script":
+        project.link("python", str(person.root / "work/private/venv/bin/python"))
+        person.venv("work/private/venv", target, "3.1")
+        person.program("work/private/venv/bin/python3.1")
+        person.program("work/private/bin/python3.1")
+        person.secret("work/private/venv/lib/secret")
+        person.program(".local/bin/script", f"#!{layout.input_dir}/python\n")
+        project.program("tools/own", f"#!{person.root}/work/private/venv/bin/python\n")
+        person.link(".local/bin/own", str(layout.input_dir / "tools/own"))
+    elif form == "through":
+        person.venv("work/private/venv", target, "3.1")
+        person.program("work/private/venv/bin/own")
+        person.secret("work/private/venv/lib/secret")
+        person.link("door", str(layout.input_dir))
+        project.link("tools/own", str(person.root / "work/private/venv/bin/own"))
+        person.link(".local/bin/own", str(person.root / "door/tools/own"))
     elif form == "version":
         project.file(".python-version", f"../../work\n{target}\n..\n")
         project.file(".tool-versions", f"ruby ../../../work/private {target}\n")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from agiraph.tools.sandbox.programs import head_of
+
 KNOWN = (
     *("python3", "pip", "uv", "node", "npm", "git", "rg", "jq", "make", "cmake", "gcc", "clang"),
     *("cargo", "go", "java", "mvn", "ruby", "php", "perl", "R", "psql", "sqlite3", "curl", "wget"),
@@ -65,8 +67,4 @@ def _packages(place: str, version: str) -> list[str]:
 
 
 def _text(file: Path) -> str:
-    try:
-        with open(file, encoding="utf-8", errors="replace") as opened:  # plain: beside programs
-            return opened.read(MOST_BYTES)
-    except OSError:
-        return ""
+    return head_of(file, MOST_BYTES).decode("utf-8", "replace")

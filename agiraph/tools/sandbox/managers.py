@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.storage.home import user_home
+from agiraph.tools.sandbox.programs import head_of
 
 PROGRAM_FOLDERS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "condabin")
 VENV_FILE = "pyvenv.cfg"
@@ -207,13 +208,7 @@ def _rank(version: str) -> tuple[list[int], str]:
 
 def _text(file: Path) -> str:
     """Return the text of a small settings file, '' if it is no such file."""
-    if not os.path.isfile(file):
-        return ""
-    try:
-        with open(file, encoding="utf-8", errors="replace") as opened:  # plain: beside programs
-            return opened.read(MOST_BYTES)
-    except OSError:
-        return ""
+    return head_of(file, MOST_BYTES).decode("utf-8", "replace")
 
 
 def _toml(file: Path) -> dict[str, Any]:

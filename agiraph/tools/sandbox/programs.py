@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,15 +58,25 @@ def interpreter_of(program: str | Path, path: str) -> str | None:
 
 def _words(line: str) -> list[str]:
     try:
-        return shlex.split(line)
+        is_plain = line.isprintable() and not any(mark in line for mark in "'\"\\#")
+        return line.split() if is_plain else shlex.split(line)
     except ValueError:
         return line.split()
 
 
-def head_of(program: str | Path) -> bytes:
-    """Return the beginning of a program, b"" if it cannot be read."""
+def head_of(file: str | Path, most: int = HEAD_BYTES) -> bytes:
+    """Return the beginning of a regular file, b"" if it cannot be read.
+
+    Opening never blocks: in the input folder, a pipe may take the place of a file at any moment.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with open(program, "rb") as file:  # plain: a program of the machine
-            return file.read(HEAD_BYTES)
+        fd = os.open(file, flags)  # plain: programs of the machine, settings of their managers
     except OSError:
         return b""
+    try:
+        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)

@@ -50,6 +50,9 @@ OTHERS = (
 )
 """Parts of /sys and /var that programs read: processors, caches of fonts, certificates."""
 
+LOCAL = ("/usr/local/",)
+"""The part of the system in which people install programs that lead elsewhere."""
+
 FIXED_LINKS = (("/var/run", "../run"), ("/var/tmp", "../tmp"))
 
 
@@ -122,6 +125,7 @@ class _Search:
         self._visible = (*self._system, *_beginnings(around))
         self._untrusted = _beginnings(filter(None, (project, home)))
         self._entries: dict[str, None] = {}
+        self._followed: dict[tuple[str, bool], tuple[tuple[str, ...], bool]] = {}
         self.found: list[Path] = []
         self.out_of_reach: list[str] = []
 
@@ -141,17 +145,18 @@ class _Search:
         if self._project is not None:
             for venv in (self._project, *(self._project / one for one in names_in(self._project))):
                 self._follow_base(venv)
-        for entry in {os.path.realpath(one): one for one in reversed(self._entries)}.values():
-            self._follow_folder(entry)
+        distinct = {os.path.realpath(one): one for one in reversed(self._entries)}
+        for folder, entry in reversed(distinct.items()):
+            is_system = _is_in(folder, self._system) and not _is_in(folder, LOCAL)
+            self._follow_folder(folder if is_system else entry, is_system=is_system)
 
     def path_inside(self) -> str:
         """Return PATH without the folders that do not exist inside."""
         return os.pathsep.join(filter(self._is_visible, self._entries))
 
-    def _follow_folder(self, folder: str) -> None:
+    def _follow_folder(self, folder: str, *, is_system: bool) -> None:
         """Follow the programs of a folder; of the system's, those that lead out of the system."""
-        is_own = folder.startswith("/usr/local/") or not _is_in(folder, self._system)
-        programs = _programs_in(folder) if is_own else _links_out_of(folder, self._system)
+        programs = _links_out_of(folder, self._system) if is_system else _programs_in(folder)
         for program in programs:
             self._follow_program(program)
 
@@ -168,24 +173,34 @@ class _Search:
         """Show the files that a program needs; note if it cannot run inside."""
         if not is_program(program):
             return
-        is_trusted = not _is_in(program, self._untrusted)
-        real = self._follow_links(program, is_trusted=is_trusted)
-        interpreter = interpreter_of(real, self._path)
-        needed = [*link_chain(program), real]
+        needed, is_trusted = self._follow_links(program)
+        interpreter = interpreter_of(needed[-1], self._path)
         if interpreter is not None and os.path.exists(interpreter):
-            self._follow_links(interpreter, is_trusted=is_trusted)
-            needed += [*link_chain(interpreter), os.path.realpath(interpreter)]
+            steps, _ = self._follow_links(interpreter, is_trusted=is_trusted)
+            needed = (*needed, *steps)
         missing = next((one for one in needed if not self._is_visible(one)), None)
         if missing is not None and self._is_visible(program):
             self.out_of_reach.append(f"{program} (needs {missing})")
 
-    def _follow_links(self, program: str, *, is_trusted: bool) -> str:
-        """Show the owners of a program's links and of the program itself; return its real path."""
-        real = os.path.realpath(program)
-        for step in (*link_chain(program), real):
+    def _follow_links(
+        self, program: str, *, is_trusted: bool = True
+    ) -> tuple[tuple[str, ...], bool]:
+        """Show the owners of a program's links and of the program itself.
+
+        Return them, the program last, and whether they are trusted: a link or a script in an
+        untrusted folder is not, nor the file to which it leads.
+        """
+        if (known := self._followed.get((program, is_trusted))) is not None:
+            return known
+        key, real = (program, is_trusted), os.path.realpath(program)
+        steps = (*link_chain(program), real)
+        for step in dict.fromkeys(steps):
             if not self._is_visible(step):
                 self._show_owner(Path(step), is_trusted=is_trusted)
-        return real
+            folder = os.path.realpath(os.path.dirname(step))
+            is_trusted = is_trusted and not _is_in(folder, self._untrusted)
+        self._followed[key] = found = (steps, is_trusted)
+        return found
 
     def _follow_base(self, venv: Path) -> None:
         """Show the Python of a virtual environment in the input folder, if it is a known one."""
@@ -263,17 +278,17 @@ def _links_out_of(folder: str, system: tuple[str, ...]) -> tuple[str, ...]:
 
     Forked processes inherit the answer: 1,700 programs take 5 ms.
     """
-    return tuple(one for one in _programs_in(folder) if _leads_out(one, system))
-
-
-def _leads_out(program: str, system: tuple[str, ...]) -> bool:
     try:
-        target = os.readlink(program)
+        with os.scandir(folder) as found:  # plain: programs of the machine
+            links = [entry.path for entry in found if entry.is_symlink()]
     except OSError:
-        return False
-    if _is_in(os.path.normpath(os.path.join(os.path.dirname(program), target)), system):
-        return False
-    return not _is_in(os.path.realpath(program), system)
+        return ()
+    return tuple(one for one in sorted(links) if _leads_out(one, system))
+
+
+def _leads_out(link: str, system: tuple[str, ...]) -> bool:
+    target = os.path.normpath(os.path.join(os.path.dirname(link), os.readlink(link)))
+    return not _is_in(target, system) and not _is_in(os.path.realpath(link), system)
 
 
 def _beginnings(folders: Iterable[Path]) -> tuple[str, ...]:

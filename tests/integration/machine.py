@@ -93,4 +93,4 @@ def running_host(path: Path, **environ: str) -> Iterator[Machine]:
             machine.process.send_signal(signal.SIGCONT)
             machine.process.kill()
         machine.process.communicate()
-        await_gone(family, "what the host left is gone")
+        await_gone(family, "the end of the processes of the host")

@@ -140,5 +140,5 @@ def running(home: Path, *options: str, **environ: str) -> Iterator[ProbedSupervi
             family = supervisor.descendants()
             supervisor.process.kill()
         supervisor.process.communicate()
-        await_gone(family, "what the test left is gone")
+        await_gone(family, "the end of the processes of the test")
         orders_socket(home).unlink(missing_ok=True)

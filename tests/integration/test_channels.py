@@ -235,7 +235,7 @@ def test_ends_and_messages_are_delivered_to_subscribed_channels(tmp_path: Path) 
             [end] = ends.until(lambda posts: len(posts) == 1)
             [text] = texts.until(lambda posts: len(posts) == 1)
             with gateway_home.client() as client:
-                until(lambda: client.deliveries() == [], "what came is written down")
+                until(lambda: client.deliveries() == [], "the record of the message")
         assert "All done" in json.dumps(end.json["blocks"])
         assert text.json["embeds"][0]["description"] == "half done"
         with gateway(tmp_path, **channels) as gateway_home:

@@ -285,7 +285,7 @@ def test_follower_that_sends_many_messages_is_disconnected(
                 return True
             return False
 
-        until(is_disconnected, "it is let go")
+        until(is_disconnected, "the follower is disconnected")
 
 
 # --- lying ones ---

@@ -86,7 +86,7 @@ def test_worker_runs_on_the_host_and_its_end_is_reported_home(
         "the supervisor knows that it waits for room",
     )
     room.touch()
-    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
+    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "the process continues")
     supervisor.stop_child("shop/eli", "forget")
     family = machine.family()
     assert machine.end() == 0
@@ -115,5 +115,5 @@ def test_hung_host_process_is_killed_with_its_children(
     process_of(machine, supervisor)
     family = machine.family()
     os.kill(machine.process.pid, signal.SIGSTOP)
-    await_gone(family, "everything there is gone")
+    await_gone(family, "the end of all processes of the host")
     await_host(supervisor, "north", state="lost")

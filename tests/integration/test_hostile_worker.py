@@ -128,7 +128,7 @@ def at_rest(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
         first = belongings(live_home, victim, others)
         return first if belongings(live_home, victim, others) == first else None
 
-    return until(found, "nobody has mail")
+    return until(found, "every mailbox is empty")
 
 
 def belongings(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:

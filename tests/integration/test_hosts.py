@@ -103,7 +103,7 @@ def test_worker_is_moved_on_request_and_an_immovable_one_stays(
     assert (dan["restarts"], dan["cause"]) == (0, None)
     heard = south.home / "heard.txt"
     until(lambda: heard.exists() and heard.read_text() == "shop/dan: hello\n", "it hears")
-    moved = until(lambda: supervisor.events("child.moved", "shop/dan"), "it is told")
+    moved = until(lambda: supervisor.events("child.moved", "shop/dan"), "the report")
     assert moved[0]["data"].items() >= {"from": "north", "to": "south"}.items()
     assert move(supervisor, "shop/dan", "home")["incarnation"] == 3
     supervisor.await_row("shop/dan", state="ready", host="")
@@ -136,13 +136,13 @@ def test_workers_of_a_lost_machine_are_started_elsewhere_once_its_lease_has_ende
     assert row["cause"] == "its machine 'south' cannot be reached, and its lease has ended"
     fay = supervisor.await_row("shop/fay", state="backing_off")
     assert fay["cause"] == "it waits for south, which cannot be reached or takes no new work"
-    until(lambda: supervisor.events("host.lost", "host/south"), "it is told")
+    until(lambda: supervisor.events("host.lost", "host/south"), "the report")
     for process in reversed(family):
         process.kill()
     await_gone(family, "the machine is off")
     with running_host(south.folder.path):
         supervisor.await_row("shop/fay", state="ready", host="south")
-        until(lambda: supervisor.events("host.back", "host/south"), "it is told")
+        until(lambda: supervisor.events("host.back", "host/south"), "the report")
     for address in ("shop/eva", "shop/fay"):
         supervisor.stop_child(address, "forget")
 

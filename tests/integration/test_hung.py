@@ -38,7 +38,9 @@ def test_frozen_process_is_killed_and_restarted(supervisor: ProbedSupervisor) ->
     os.kill(before["pid"], signal.SIGSTOP)
     after = supervisor.await_row("shop/ada", state="ready", incarnation=2)
     assert "hung: its event loop had not turned for" in after["cause"]
-    crashed = until(lambda: supervisor.events("child.crashed", "shop/ada"), "the crash is told")
+    crashed = until(
+        lambda: supervisor.events("child.crashed", "shop/ada"), "the report of the crash"
+    )
     assert crashed[0]["data"]["why"]["kind"] == "hung"
     assert crashed[0]["data"]["why"]["step"] == "busy: bash"
     assert supervisor.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "busy: bash"
@@ -51,7 +53,7 @@ def test_spinning_process_logs_its_stack_and_is_killed(supervisor: ProbedSupervi
     assert "within 60 s" in row["cause"]
     told = until(
         lambda: [one for one in supervisor.failures() if one["address"] == "shop/bob"],
-        "the owner hears of it",
+        "the notification of the owner",
     )
     assert told[0]["why"]["kind"] == "hung"
 
@@ -76,9 +78,9 @@ def test_process_waiting_for_disk_space_is_not_killed(supervisor: ProbedSupervis
         is_waiting: bool = row["doing"]["step"] == WAITS
         return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_HUNG
 
-    until(has_waited, "it has waited for longer than one that hangs may live")
+    until(has_waited, "it has waited longer than the hang limit")
     room.touch()
-    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
+    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "the process continues")
     assert supervisor.row("shop/eli")["pid"] == pid
     assert not supervisor.events("entity.suspect", "shop/eli")
 
@@ -101,7 +103,7 @@ def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(supervisor: Probed
         is_waiting: bool = row["doing"]["step"] == WAITS
         return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_THREE_STARTS
 
-    until(has_waited, "it has waited for longer than three starts may take")
+    until(has_waited, "it has waited longer than three starts may take")
     room.touch()
     assert supervisor.await_row("shop/fay", state="ready")["incarnation"] == 1
     assert not supervisor.events("child.crashed", "shop/fay")

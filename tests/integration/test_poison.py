@@ -34,7 +34,7 @@ def test_message_that_kills_three_times_is_quarantined_and_can_be_resent(
     until(lambda: told(supervisor, DEAD, "poison/ada"), "the message is a dead letter")
     until(
         lambda: told(supervisor, HEARD, "poison/ada") == ["poison/ada: hello"],
-        "what came behind it is heard",
+        "the delivery of later messages",
     )
     assert supervisor.row("poison/ada")["incarnation"] == 4
     assert (
@@ -78,7 +78,7 @@ def test_poison_is_identified_among_prefetched_messages(
         say(supervisor, to, content)
     os.kill(pid, signal.SIGCONT)
     until(lambda: told(supervisor, DEAD, to), "the message is a dead letter")
-    until(lambda: told(supervisor, HEARD, f"{to}: four"), "what came behind it is heard")
+    until(lambda: told(supervisor, HEARD, f"{to}: four"), "the delivery of later messages")
     assert len(told(supervisor, DEAD, to)) == 1
     assert "SIGSEGV" in told(supervisor, DEAD, to)[0]
     heard = {line.partition(": ")[2] for line in told(supervisor, HEARD, to)}

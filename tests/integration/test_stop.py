@@ -58,7 +58,7 @@ def test_worker_reaps_adopted_processes(supervisor: ProbedSupervisor) -> None:
     worker = psutil.Process(supervisor.row("adopts/ada")["pid"])
     assert sleeper.ppid() == worker.pid
     sleeper.kill()
-    until(lambda: not worker.children(), "the worker has waited for it")
+    until(lambda: not worker.children(), "the worker has reaped it")
     supervisor.stop_child("adopts/ada")
 
 

@@ -108,7 +108,7 @@ def test_child_with_too_many_crashes_is_given_up_and_its_owner_notified(
     assert (row["incarnation"], row["restarts"]) == (3, 2)
     told = until(
         lambda: [one for one in supervisor.failures() if one["address"] == "shop/gus"],
-        "the owner hears of it",
+        "the notification of the owner",
     )
     assert len(told) == 1
     assert "the probe crashes as it was told" in told[0]["cause"]
@@ -174,7 +174,7 @@ def test_service_beyond_its_intensity_backs_off_and_is_restarted(
         assert row["cause"].startswith("killed by SIGSEGV")
         assert row["next_start"] > time.time() - 1
         assert supervisor.await_row("clock", state="ready", incarnation=4)["restarts"] == 3
-        until(lambda: len(supervisor.events("service.recovered", "clock")) == 2, "it is told")
+        until(lambda: len(supervisor.events("service.recovered", "clock")) == 2, "the report")
         told = [one["data"] for one in supervisor.events("service.backing_off", "clock")]
         assert [round(one["seconds"] / 0.6) for one in told] == [1, 2]
         assert all("killed by SIGSEGV" in one["cause"] for one in told)

@@ -187,7 +187,7 @@ def test_a_host_that_ignores_its_kills_is_removed_by_force(
         start_there(supervisor, "shop/ada", "west")
         left = supervisor.ask("supervisor", "host.change", name="west", how="remove", force=True)
         assert [row["name"] for row in left["hosts"]] == []
-        until(lambda: any("is being removed" in one for one in host.refusals), "it is told")
+        until(lambda: any("is being removed" in one for one in host.refusals), "the report")
     supervisor.await_row("shop/ada", state="backing_off")
     supervisor.stop_child("shop/ada", "forget")
 

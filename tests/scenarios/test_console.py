@@ -188,7 +188,7 @@ def test_events_and_progress_of_a_run_are_one_terminal_line_each(
     live_home.plays(coordinator=plan, ada=[held(FACT, gate), DONE])
     screen = terminal("run", "図表" * 40, *MODEL, "--name", "wide")
     first = screen.await_screen("0 of 1 nodes · ada: facts")
-    until(lambda: screen.screen() != first, "the time goes on")
+    until(lambda: screen.screen() != first, "the time passes")
     for shown in (first, screen.screen()):
         assert shown.count(" tokens · ") == 1
         [new] = [line for line in shown.splitlines() if "図表図表" in line and "new node" in line]

@@ -77,7 +77,7 @@ def agent(live_home: LiveHome) -> Path:
     folder = live_home.begin("full")
     live_home.await_step("ada", 0)
     live_home.json("pause", "full")
-    until(lambda: {"agent.paused", "worker.paused"} <= types(folder), "everybody stands still")
+    until(lambda: {"agent.paused", "worker.paused"} <= types(folder), "every entity is idle")
     live_home.json("resume", "full")
     with Client.for_home(live_home.home) as client:
         client.nudge(folder.name, "Be quick")

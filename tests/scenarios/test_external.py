@@ -133,7 +133,7 @@ def agents_of(folder: Path, program: str) -> list[psutil.Process]:
 
 
 def gone(processes: list[psutil.Process]) -> None:
-    until(lambda: not any(map(is_alive, processes)), "what it had started has ended")
+    until(lambda: not any(map(is_alive, processes)), "the end of its descendants")
 
 
 def test_killed_worker_leaves_no_agent_and_its_next_incarnation_continues(

@@ -242,7 +242,7 @@ def test_an_interruption_cancels_the_call(live_home: LiveHome, state: Path) -> N
     until(lambda: "begun dropped" in lines(folder / "acts"), "the act has begun")
     live_home.command("send", "interrupted-act", "Stop it.", "--to", "emil", "--mode", "interrupt")
     assert live_home.await_step("emil", 1).result("fake__act_slowly") == INTERRUPTED_CALL
-    until(lambda: "cancelled dropped" in lines(folder / "acts"), "its server was told")
+    until(lambda: "cancelled dropped" in lines(folder / "acts"), "the server was notified")
     live_home.await_end(agent)
 
 

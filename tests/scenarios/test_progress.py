@@ -128,7 +128,7 @@ def test_standstill_that_waits_for_the_human_is_reported_and_wakes_no_entity(
         said = [row["content"] for row in live_home.json("messages", agent.name)]
         return [text for text in said if "stands still until you answer" in text]
 
-    until(told, "the person is told")
+    until(told, "a message to the human")
     until(lambda: len(_parked(live_home, agent.name)) == 2, "both workers have parked")
     before = _parked(live_home, agent.name)
     assert live_home.json("show", agent.name)["status"] == "waiting_for_human"

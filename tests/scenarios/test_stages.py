@@ -65,7 +65,7 @@ def test_a_micro_managed_run_makes_one_call_a_node_through_kills(live_home: Live
         with frozen(live_home, "coordinator micro"):
             gate.set()
             live_home.kill(until(lambda: answered(agent, "MI300X"), "the answer stands"))
-        until(lambda: "node.completed" in types_of(agent), "it is taken in")
+        until(lambda: "node.completed" in types_of(agent), "it is processed")
 
     outcome = live_home.lead("Compare two chips", "--name", "micro", meanwhile=meanwhile)
     assert_done(outcome, "nvidia", "amd", "both")

@@ -67,9 +67,9 @@ def test_a_paused_agent_between_two_cycles_is_paused(parking_home: LiveHome) -> 
     live_home.json("pause", agent.name)
     until(lambda: shown(live_home, agent.name) == paused, "it is paused")
     kill_everything(live_home)
-    until(lambda: shown(live_home, agent.name) == paused, "it is paused in its next life")
+    until(lambda: shown(live_home, agent.name) == paused, "it is paused in its next incarnation")
     live_home.json("resume", agent.name)
-    until(lambda: shown(live_home, agent.name)["agent"] == "idle", "it sleeps on")
+    until(lambda: shown(live_home, agent.name)["agent"] == "idle", "it stays parked")
     live_home.stop(agent.name)
 
 

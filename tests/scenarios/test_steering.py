@@ -170,10 +170,10 @@ def test_paused_worker_makes_no_progress_until_resumed(live_home: LiveHome) -> N
     assert live_home.json("pause", address) == [{"address": address, "state": "pausing"}]
     until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
     gate.set()
-    until(is_paused, "the worker stands still")
+    until(is_paused, "the worker is idle")
     assert len(live_home.server.seen_by("dan")) == 1
     live_home.kill(f"worker {worker.name}")
-    until(is_paused, "also its next incarnation does")
+    until(is_paused, "the next incarnation is paused too")
     assert len(live_home.server.seen_by("dan")) == 1
     live_home.json("resume", address)
     live_home.await_end(agent)

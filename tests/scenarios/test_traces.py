@@ -132,7 +132,7 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
             held = any(agent.glob("runs/*/nodes/*/scratch/held*"))
             return told.count("tool.result") == 3 and held
 
-        until(holds, "it holds, and what it did is recorded")
+        until(holds, "it is held and its record is written")
         live_home.kill("agiraph: tracer")
         live_home.kill("eve")
 

@@ -166,7 +166,7 @@ def test_trigger_messages_nodes_and_callbacks_need_no_model_call(
         said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
         return any("(trigger 'The build is due') The build is due" in text for text in said)
 
-    until(is_reported, "the human was told")
+    until(is_reported, "a message to the human")
     assert live_home.asked() == asked + 2, "only the worker thought"
     spent = {row["key"]: row["calls"] for row in live_home.json("usage", "busy", "--by", "trigger")}
     assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"
@@ -186,7 +186,7 @@ def test_callback_interrupted_by_a_clock_kill_is_reported_and_not_repeated(
         events = whole_lines(agent / "events.jsonl")
         return [event["data"] for event in events if event["type"] == "trigger.callback"]
 
-    until(told, "how it ended is told")
+    until(told, "the report of its end")
     assert [one["ended"] for one in told()] == ["it was interrupted; its outcome is unknown"]
     assert begun.read_text() == "begun\n"
     assert not [title for title in live_home.titles() if "300.061" in title]

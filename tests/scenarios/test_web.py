@@ -52,7 +52,7 @@ def fetching(live_home: LiveHome, site: FakeSite, worker: str) -> Path:
 
 
 def test_a_team_searches_reads_and_cites(live_home: LiveHome, site: FakeSite) -> None:
-    until(lambda: web_row(live_home)["state"] == "parked", "nobody has asked the web yet")
+    until(lambda: web_row(live_home)["state"] == "parked", "no web request yet")
     assert web_row(live_home)["pid"] is None
 
     def cite(seen: SeenRequest) -> object:

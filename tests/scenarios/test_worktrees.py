@@ -187,7 +187,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
     def bobs() -> str | None:
         return next((b for b in branches(project) if b.startswith(f"agiraph/{run}/bob-")), None)
 
-    kept = until(bobs, "what bob has left, on a branch of his")
+    kept = until(bobs, "a branch with the work of bob")
     assert project.show(kept, "b.txt") == "left behind"
     until(lambda: not list(outcome.run.glob("nodes/*/scratch/repo")), "the worktrees' end")
     assert_consistent(project)

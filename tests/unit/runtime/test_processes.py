@@ -42,4 +42,4 @@ def test_children_started_after_the_listing_are_killed_too() -> None:
         sleeper = psutil.Process(int(shell.stdout.readline()))
         kill_trees(found)
         shell.wait(timeout=30)
-    await_gone([sleeper], "what it started is gone")
+    await_gone([sleeper], "the end of its descendants")

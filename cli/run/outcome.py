@@ -213,13 +213,18 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     return replace(outcome, reason=reason, failure_class=failed, incomplete=agent.incomplete)
 
 
-def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -> str | None:
-    """Return the content of a run's `_output.md`, else the result in its record."""
+def answer_of(client: "Client", agent: str, run: str | None, recorded: str | None) -> str | None:
+    """Return the answer in a run's record, else the content of its `_output.md`.
+
+    The record is written atomically by the coordinator; the file may be damaged or changed.
+    """
+    if recorded is not None:
+        return f"{recorded.rstrip()}\n"
     try:
         found = client.read_file(agent, "_output.md", run=run)
         return read_whole(client, agent, found, run).decode("utf-8", "replace")
     except (ApiError, NotReachable):
-        return told
+        return None
 
 
 def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bool) -> None:

@@ -48,8 +48,8 @@ def finished(**more: Any) -> FakeClient:
         event("message.sent", entity="alice", **said),
         event("model.answered", entity="alice", input_tokens=900, output_tokens=100),
         event("node.completed", node_id="n1", name="tables", worker="alice", summary="3 tables"),
-        client.end("completed", "short result"),
-        event("agent.completed", result="short result"),
+        client.end("completed", REPORT.strip()),
+        event("agent.completed", result=REPORT.strip()),
     ]
     return client
 
@@ -154,10 +154,11 @@ def test_json_output_is_exactly_one_object(tmp_path: Path) -> None:
     assert told["usage"]["cost_usd"] == 0.5
 
 
-def test_last_message_is_the_result_if_there_is_no_output_file() -> None:
+@pytest.mark.parametrize("files", [{}, {"_output.md": b""}, {"_output.md": b"# Rep"}])
+def test_damaged_output_file_does_not_change_the_answer(files: dict[str, bytes]) -> None:
     client = finished()
-    client.files.clear()
-    assert command(client, "run", "Survey").stdout == "short result\n"
+    client.files = files
+    assert command(client, "run", "Survey").stdout == REPORT
 
 
 def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:

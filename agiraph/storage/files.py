@@ -141,7 +141,12 @@ def _refuse_unless_plain(
     if status.st_uid != os.geteuid() and not anyones:
         raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
     if is_written and status.st_nlink > 1:
-        raise UnsafeFile(errno.EMLINK, f"has {status.st_nlink} names (hard links)", str(path))
+        raise several_names(status.st_nlink, path)
+
+
+def several_names(count: int, path: Path) -> UnsafeFile:
+    """Return the error for a file with `count` hard links, such as one in a backup."""
+    return UnsafeFile(errno.EMLINK, f"has {count} names (hard links)", str(path))
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> bytes:

@@ -39,6 +39,8 @@ class UnsafeFile(OSError):
 
     def with_advice(self) -> str:
         """Return the path of a file of ours, its fault and a remedy."""
+        if self.errno == errno.EMLINK:
+            return f"{self}: replace it by a copy of itself; `agiraph doctor` names all such files"
         return f"{self}: restore the file from a backup, or move it away to start without it"
 
 

@@ -14,7 +14,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.settings.config import load_config
 from agiraph.settings.yaml_text import is_absent
-from agiraph.storage.files import entries, open_file, read_bytes
+from agiraph.storage.files import entries, open_file, read_bytes, several_names
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.home_folders import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.storage.home_format import FORMAT, OtherFormat, check_format
@@ -22,6 +22,7 @@ from agiraph.storage.supervisor_note import holder_of
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn
 
 RUNS_CHECKED: Final = 20
+COPY: Final = "; replace a file with hard links by a copy: cp -p FILE FILE.own && mv FILE.own FILE"
 
 
 def check_home(context: DoctorContext) -> DoctorCheck:
@@ -60,15 +61,15 @@ def _is_open(path: Path) -> bool:
 
 def check_files(context: DoctorContext) -> DoctorCheck:
     """Check that the files of services are regular files of this user, and readable as a whole."""
-    own = [_wrong_with(path, open_file) for path in files_of_services(context.home)]
+    own = [_wrong_with(path, _open_own) for path in files_of_services(context.home)]
     if odd := [found for found in own if found]:
         detail = f"{first_of(odd)}: a service that needs it does not start"
-        return fail(detail, "restore it from a backup, or move it away to start without it")
+        return fail(detail, f"restore it from a backup, or move it away to start without it{COPY}")
     odd = [found for agent in agents_of(context.home) for found in odd_places(agent)]
     if not odd:
         return ok("services find only regular files and directories")
     detail = f"{first_of(odd)}: services skip that agent"
-    return fail(detail, "inspect it, then move it away; services check again")
+    return fail(detail, f"inspect it, then move it away; services check again{COPY}")
 
 
 def files_of_services(home: Home) -> list[Path]:
@@ -78,7 +79,14 @@ def files_of_services(home: Home) -> list[Path]:
     files += [system.mailboxes, system.usage]
     files += [system.doors, system.hosts, system.tracing, system.uplink_key, home.knowledge]
     files += [human.book, human.repeats, human.channels]
-    return [*files, human.tokens, human.answer_key, human.audit]
+    return [*files, human.tokens, human.answer_key, human.audit, *_logs(system.logs)]
+
+
+def _logs(folder: Path) -> list[Path]:
+    try:
+        return [folder / entry.name for entry in entries(folder)]
+    except OSError:
+        return []
 
 
 def check_versions(context: DoctorContext) -> DoctorCheck:
@@ -97,8 +105,10 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
 def files_of(agent: AgentHome) -> list[Path]:
     """Return the files of an agent that services open."""
     files = [agent.record, agent.conversation, agent.events, agent.triggers]
+    files += [agent.soul, agent.goal, agent.memory_file]
     for run in latest_runs(agent):
         files += [run.journal, run.shared_values_journal, run.messages / ".journal.jsonl"]
+        files += [run.output, run.plan]
     return files
 
 
@@ -107,10 +117,22 @@ def odd_places(agent: AgentHome) -> list[str]:
     folders = [agent.path, agent.memory, agent.runs]
     for run in latest_runs(agent):
         folders += [run.path, run.messages, run.attachments, run.nodes, run.workers]
-    wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
+    wrong = [_wrong_with(path, _open_own) for path in files_of(agent)]
     wrong += [_wrong_with(path, read_bytes) for path in (agent.record, agent.triggers)]
     wrong += [_wrong_with(path, entries) for path in folders]
     return list(dict.fromkeys(found for found in wrong if found))
+
+
+def _open_own(path: Path) -> int:
+    """Return a descriptor of a file that processes write. Raises UnsafeFile, also for hard links.
+
+    A write through a hard link would change the other file, such as a backup.
+    """
+    found = open_file(path)
+    if (names := os.fstat(found).st_nlink) > 1:
+        os.close(found)
+        raise several_names(names, path)
+    return found
 
 
 def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:

@@ -16,9 +16,12 @@ OF_SERVICES = (
     *("system/usage.db", "system/doors.json", "system/hosts.json", "system/tracing.json"),
     *("system/uplink.key", "human/book.db", "system/format"),
     *("human/repeats.jsonl", "human/channels.jsonl", "human/tokens.json"),
-    *("human/answer.key", "human/audit.jsonl", "knowledge.db"),
+    *("human/answer.key", "human/audit.jsonl", "knowledge.db", "system/logs/supervisor.log"),
 )
-OF_AGENTS = ("agent.json", "conversation.jsonl", "events.jsonl", "triggers.json")
+OF_AGENTS = (
+    *("agent.json", "conversation.jsonl", "events.jsonl", "triggers.json", "MEMORY.md", "SOUL.md"),
+    *("GOAL.md", "runs/r1/journal.jsonl", "runs/r1/_output.md", "runs/r1/_plan.md"),
+)
 FILES = (*OF_SERVICES, *(f"agents/survey-1/{name}" for name in OF_AGENTS))
 KINDS = {**UNREADABLE, **STRANGE}
 
@@ -37,6 +40,19 @@ def test_doctor_names_a_file_that_cannot_be_opened(tmp_path: Path, name: str, ki
     assert check.advice
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_doctor_names_a_file_with_hard_links(tmp_path: Path, name: str) -> None:
+    home = tmp_path / "home"
+    path = home / name
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert check_files(DoctorContext(Home(home), {})).status == "ok"
+    (tmp_path / "backup").hardlink_to(path)
+    check = check_files(DoctorContext(Home(home), {}))
+    assert (check.status, "cp -p FILE" in str(check.advice)) == ("fail", True)
+    assert check.detail.startswith(f"{path} has 2 names (hard links)")
+
+
 @pytest.mark.parametrize("name", ["agent.json", "triggers.json"])
 def test_doctor_names_a_record_that_is_too_large_to_be_read(tmp_path: Path, name: str) -> None:
     path = tmp_path / "agents" / "survey-1" / name
@@ -50,7 +66,7 @@ DEEP = {"brackets": b"[" * 200_000, "lists": b"[" * 900 + b"]" * 900, "text": b"
 PARSED = (
     *("system/children.journal", "system/doors.json", "system/hosts.json", "system/tracing.json"),
     *("system/uplink.key", "human/channels.jsonl", "human/repeats.jsonl", "human/tokens.json"),
-    *(f"agents/survey-1/{name}" for name in OF_AGENTS),
+    *(f"agents/survey-1/{name}" for name in OF_AGENTS[:4]),
 )
 
 

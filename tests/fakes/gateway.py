@@ -113,7 +113,7 @@ class GatewayHome:
 
     def __init__(self, path: Path) -> None:
         self.home = Home(path)
-        self.line = FakeRuntime(path)
+        self.runtime = FakeRuntime(path)
         self.children: dict[str, ChildInfo] = {}
         self.loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
@@ -126,8 +126,8 @@ class GatewayHome:
         started = threading.Event()
 
         async def live() -> None:
-            self._serving = asyncio.ensure_future(serve(self.line))  # type: ignore[arg-type]
-            ready = asyncio.ensure_future(self.line.is_ready.wait())
+            self._serving = asyncio.ensure_future(serve(self.runtime))  # type: ignore[arg-type]
+            ready = asyncio.ensure_future(self.runtime.is_ready.wait())
             await asyncio.wait([self._serving, ready], return_when=asyncio.FIRST_COMPLETED)
             ready.cancel()
             started.set()
@@ -166,14 +166,14 @@ class GatewayHome:
 
     def arrive(self, received: Received) -> None:
         """Deliver a message from the bus and wait until the gateway has acknowledged it."""
-        count = len(self.line.finished)
-        self.loop.call_soon_threadsafe(self.line.put, received)
-        self.wait_until(lambda: len(self.line.finished) > count)
+        count = len(self.runtime.finished)
+        self.loop.call_soon_threadsafe(self.runtime.put, received)
+        self.wait_until(lambda: len(self.runtime.finished) > count)
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
         """Wait, by the bus's own events, until `is_so` returns true."""
         asyncio.run_coroutine_threadsafe(
-            self.line.until(is_so, DEADLINE_SECONDS), self.loop
+            self.runtime.until(is_so, DEADLINE_SECONDS), self.loop
         ).result(DEADLINE_SECONDS + 1)
 
     def call(self, function: Callable[[], Result]) -> Result:
@@ -275,7 +275,7 @@ class GatewayHome:
     # --- answers on the bus ---
 
     def _answer_on_the_bus(self) -> None:
-        answers = self.line.answers
+        answers = self.runtime.answers
         answers[ListChildren] = lambda body: ChildTable(children=tuple(self.children.values()))
         answers[AskMailboxDepths] = lambda body: MailboxDepths(
             depths={f"{AGENT}/coordinator": (3, 400)}
@@ -315,12 +315,12 @@ class GatewayHome:
 
     def _clock(self, body: MessageBody) -> MessageBody:
         """Answer like the scheduler, with its own code, on the home's own files."""
-        settings = self.line.config.triggers
+        settings = self.runtime.config.triggers
         bounds = FiringLimits(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
-        shelf = TriggerStore(self.home, bounds, self.line.log, lambda event: None, lambda: 0.0)
+        shelf = TriggerStore(self.home, bounds, self.runtime.log, lambda event: None, lambda: 0.0)
         shelf.load()
-        desk = TriggerRequests(shelf, self.line.config, lambda event: None)
-        answer = desk.answer(arrived(body, HUMAN, to=CLOCK), self.line.clock.now())
+        desk = TriggerRequests(shelf, self.runtime.config, lambda event: None)
+        answer = desk.answer(arrived(body, HUMAN, to=CLOCK), self.runtime.clock.now())
         assert answer is not None
         return answer
 
@@ -346,10 +346,10 @@ class GatewayHome:
 def running_gateway(path: Path, default_model: str = "", /, **http: Any) -> Iterator[GatewayHome]:
     """Yield a home whose gateway runs with these settings of `http`; it is stopped at the end."""
     gateway_home = GatewayHome(path)
-    config = gateway_home.line.config
+    config = gateway_home.runtime.config
     place = config.http.model_copy(update={"strangers_per_second": 1e6} | http)
     models = config.models.model_copy(update={"default": default_model})
-    gateway_home.line.config = config.model_copy(update={"http": place, "models": models})
+    gateway_home.runtime.config = config.model_copy(update={"http": place, "models": models})
     gateway_home.add_child(SUPERVISOR, "supervisor")
     gateway_home.start()
     try:

@@ -33,7 +33,7 @@ def run(gateway_home: GatewayHome, program: str) -> str:
 
 
 def test_documented_examples_print_the_shown_output(gateway_home: GatewayHome) -> None:
-    start = gateway_home.line.answers[StartChild]
+    start = gateway_home.runtime.answers[StartChild]
 
     def start_and_work(body: StartChild) -> ChildStarted:
         started = start(body)
@@ -42,9 +42,9 @@ def test_documented_examples_print_the_shown_output(gateway_home: GatewayHome) -
         gateway_home.log_events("agent.created", "agent.completed", agent=agent)
         return started
 
-    gateway_home.line.answers[StartChild] = start_and_work
+    gateway_home.runtime.answers[StartChild] = start_and_work
     assert "agent.completed" in run(gateway_home, example("sync"))
-    assert [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"] == [
+    assert [m.body.content for m in gateway_home.runtime.sent if m.body.TYPE == "text"] == [
         "Begin with the tables"
     ]
     gateway_home.add_agent(status="completed")

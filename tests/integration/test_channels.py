@@ -44,7 +44,7 @@ def gateway(
     own = path / "channels.yaml"
     own.write_text(yaml.safe_dump({"channels": channels, "gateway": QUICK | (gateway or {})}))
     gateway_home = GatewayHome(path / "home")
-    gateway_home.line.config = load_config(own)
+    gateway_home.runtime.config = load_config(own)
     if not gateway_home.home.agent(AGENT).record.exists():
         gateway_home.add_agent()
     gateway_home.start()
@@ -96,8 +96,8 @@ def test_question_is_posted_signed_and_answered_once_by_its_link(tmp_path: Path)
         assert second.status_code == 409
         assert "came second" in second.text
         assert "PostgreSQL" in second.text
-        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(ADA)))
-        assert [body.answer for body in gateway_home.line.sent_to(ADA)] == ["PostgreSQL"]
+        gateway_home.wait_until(lambda: bool(gateway_home.runtime.sent_to(ADA)))
+        assert [body.answer for body in gateway_home.runtime.sent_to(ADA)] == ["PostgreSQL"]
 
 
 def test_question_for_one_channel_is_sent_to_no_other(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_undeliverable_notification_is_a_dead_letter_and_retried_on_request(
         with gateway(tmp_path, {"delivery_attempts": 2}, phone=webhook(hook)) as gateway_home:
             ask(gateway_home)
             gateway_home.wait_until(
-                lambda: any(e.type == "channel.dead" for e in gateway_home.line.events())
+                lambda: any(e.type == "channel.dead" for e in gateway_home.runtime.events())
             )
             with gateway_home.client() as client:
                 [dead] = client.deliveries(status="dead")
@@ -206,8 +206,8 @@ def test_unanswered_asker_is_notified_that_the_human_is_away(tmp_path: Path) -> 
     with gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         client.set_me(SetPresenceRequest(status="away", until=4102444800.0))
         ask(gateway_home, deadline_seconds=0.05)
-        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(ADA)))
-        [outcome] = gateway_home.line.sent_to(ADA)
+        gateway_home.wait_until(lambda: bool(gateway_home.runtime.sent_to(ADA)))
+        [outcome] = gateway_home.runtime.sent_to(ADA)
         assert (outcome.outcome, outcome.away) == (
             "expired",
             "the human is away until 2100-01-01T00:00:00Z",

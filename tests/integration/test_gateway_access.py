@@ -280,4 +280,4 @@ def test_no_answer_and_no_log_repeats_the_token(
 ) -> None:
     for headers in (bearer(token), bearer(token, Origin="http://evil.example")):
         assert token not in call(url, path="/agents/nobody", headers=headers).text
-    assert token not in "".join(gateway_home.line.log.lines)
+    assert token not in "".join(gateway_home.runtime.log.lines)

@@ -62,7 +62,7 @@ def test_each_invalid_field_is_named_and_nothing_is_created(
     assert "no_such_tool" in problems["tools"]
     assert problems["leader"] == "summary is for a run with the leader `plan`"
     assert len(client.agents()) == 1
-    assert not [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
+    assert not [body for _, body in gateway_home.runtime.asked if isinstance(body, StartChild)]
 
 
 STAGES = """stages:
@@ -147,7 +147,7 @@ def test_dollars_without_a_price_are_refused_as_the_run_would_be(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     refusal = RefusedReply(reason=no_dollars("script/fake"))
-    gateway_home.line.answers[CheckModel] = lambda body: refusal if body.has_usd_budget else Ok()
+    gateway_home.runtime.answers[CheckModel] = lambda body: refusal if body.has_usd_budget else Ok()
     asked = CheckAgentRequest(goal="Survey", budget_usd=1, model="script/fake")
     found = client.check_agent(asked)
     assert (found.is_possible, told(found.problems)) == (False, {"budget_usd": refusal.reason})
@@ -158,7 +158,7 @@ def test_dollars_without_a_price_are_refused_as_the_run_would_be(
 def test_unavailable_broker_is_not_the_problem_of_a_field(
     gateway_home: GatewayHome, client: Client
 ) -> None:
-    gateway_home.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
+    gateway_home.runtime.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
     assert refused(client.check_agent, CheckAgentRequest(goal="x")).status == 504
 
 

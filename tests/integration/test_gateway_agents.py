@@ -38,7 +38,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     assert made.name == "survey-folder-now"
     assert made.id.startswith("survey-folder-now-")
     assert made.model == made.worker_model == "script/fake"
-    started = [body for to, body in gateway_home.line.asked if isinstance(body, StartChild)]
+    started = [body for to, body in gateway_home.runtime.asked if isinstance(body, StartChild)]
     assert started[0].spec.address == f"{made.id}/coordinator"
     assert started[0].spec.owner == "human"
     assert started[0].spec.args["agent"]["input"] == str(tmp_path)
@@ -52,7 +52,7 @@ def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> N
         gateway_home.client() as client,
     ):
         assert client.create_agent(CreateAgentRequest(goal="Do it")).model == "script/mine"
-        assert not [body for _, body in gateway_home.line.asked if isinstance(body, ListModels)]
+        assert not [body for _, body in gateway_home.runtime.asked if isinstance(body, ListModels)]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_invalid_agent_is_refused_with_the_reason(
 def test_home_and_its_private_folders_are_refused_as_input(
     gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = gateway_home.line.home.path
+    home = gateway_home.runtime.home.path
     for folder in (home, home / "system", home / "human"):
         folder.mkdir(exist_ok=True)
         error = refused(client.create_agent, CreateAgentRequest(goal="x", input=str(folder)))
@@ -94,13 +94,13 @@ def test_home_and_its_private_folders_are_refused_as_input(
 def test_agent_without_a_model_is_refused_with_the_alternatives(
     gateway_home: GatewayHome, client: Client
 ) -> None:
-    gateway_home.line.answers[ListModels] = lambda body: ModelCatalog(
+    gateway_home.runtime.answers[ListModels] = lambda body: ModelCatalog(
         providers=(), default=None, why="no provider's key is set"
     )
     error = refused(client.create_agent, CreateAgentRequest(goal="Write a poem"))
     assert (error.status, error.detail) == (422, "no provider's key is set")
     assert client.agents() == []
-    assert not [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
+    assert not [body for _, body in gateway_home.runtime.asked if isinstance(body, StartChild)]
     assert client.models().default is None
 
 
@@ -165,12 +165,12 @@ def test_agent_with_a_stopped_coordinator_is_shown_as_stopped(
     assert client.agent("survey").status == "working"
     client.stop("survey")
     assert client.agent("survey").status == "stopped"
-    assert "agent.stopped" in [event.type for event in gateway_home.line.events()]
+    assert "agent.stopped" in [event.type for event in gateway_home.runtime.events()]
 
 
 def test_agents_are_listed_without_a_supervisor(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
-    gateway_home.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
+    gateway_home.runtime.answers[ListChildren] = lambda body: DeadlineExceeded("late")
     assert client.agents()[0].status == "working"
     assert refused(client.entities).status == 504
 
@@ -181,7 +181,7 @@ def test_request_to_a_given_up_entity_names_the_reason(
     gateway_home.add_agent()
     gateway_home.add_team("Alice")
     cause = "it cannot start (exit code 64: journal.jsonl: the record at byte 7 is damaged)"
-    answer, never = gateway_home.line.ask, asyncio.Event()
+    answer, never = gateway_home.runtime.ask, asyncio.Event()
 
     async def ask_one_that_fails(to: str, body: BaseModel, **more: Any) -> Received:
         if to != COORDINATOR:
@@ -193,7 +193,7 @@ def test_request_to_a_given_up_entity_names_the_reason(
         await never.wait()
         raise AssertionError
 
-    monkeypatch.setattr(gateway_home.line, "ask", ask_one_that_fails)
+    monkeypatch.setattr(gateway_home.runtime, "ask", ask_one_that_fails)
     monkeypatch.setattr("actors.gateway.bus.FAILED_AFTER_SECONDS", 0.01)
     error = refused(client.retry_node, "survey", "tables")
     assert (error.status, error.detail) == (409, f"{COORDINATOR} does not run: {cause}")
@@ -205,12 +205,12 @@ def test_coordinator_is_stopped_first_and_restarted_to_resume_the_team(
     gateway_home.add_agent()
     worker = gateway_home.add_team("Alice")[0]
     client.stop("survey")
-    stops = [body for to, body in gateway_home.line.asked if isinstance(body, StopChild)]
+    stops = [body for to, body in gateway_home.runtime.asked if isinstance(body, StopChild)]
     assert [stop.address for stop in stops] == [COORDINATOR, f"{AGENT}/{worker}"]
     client.resume("survey")
-    stops = [body for to, body in gateway_home.line.asked if isinstance(body, StopChild)]
+    stops = [body for to, body in gateway_home.runtime.asked if isinstance(body, StopChild)]
     assert [(stop.address, stop.how) for stop in stops[2:]] == [(COORDINATOR, "restart")]
-    assert gateway_home.line.sent_to(f"{AGENT}/{worker}") == [Resume()]
+    assert gateway_home.runtime.sent_to(f"{AGENT}/{worker}") == [Resume()]
 
 
 def test_a_worker_that_was_stopped_alone_is_started_again_alone(
@@ -231,7 +231,7 @@ def test_pause_and_resume_reach_coordinator_and_workers(
     client.pause("survey")
     client.resume("survey")
     for address in (COORDINATOR, f"{AGENT}/{worker}"):
-        assert [type(body) for body in gateway_home.line.sent_to(address)] == [Pause, Resume]
+        assert [type(body) for body in gateway_home.runtime.sent_to(address)] == [Pause, Resume]
 
 
 def test_ended_run_is_paused_only_while_it_is_busy(
@@ -247,12 +247,12 @@ def test_ended_run_is_paused_only_while_it_is_busy(
         arrived(ChildHeartbeat(doing=EntityState(state="idle", step="")), COORDINATOR)
     )
     assert refused(client.act, COORDINATOR, "pause").status == 409
-    assert gateway_home.line.sent_to(COORDINATOR) == []
+    assert gateway_home.runtime.sent_to(COORDINATOR) == []
     gateway_home.arrive(
         arrived(ChildHeartbeat(doing=EntityState(state="busy", step="bash")), COORDINATOR)
     )
     client.pause("survey")
-    assert [type(body) for body in gateway_home.line.sent_to(COORDINATOR)] == [Pause]
+    assert [type(body) for body in gateway_home.runtime.sent_to(COORDINATOR)] == [Pause]
 
 
 def test_single_step_requires_a_paused_entity(gateway_home: GatewayHome, client: Client) -> None:
@@ -264,8 +264,8 @@ def test_single_step_requires_a_paused_entity(gateway_home: GatewayHome, client:
     store_hold(gateway_home.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
     stepped = client.act("survey", "step")
     assert [(one.address, one.state) for one in stepped.entities] == [(worker, "stepping")]
-    assert [type(body) for body in gateway_home.line.sent_to(worker)] == [Step]
-    assert gateway_home.line.sent_to(COORDINATOR) == []
+    assert [type(body) for body in gateway_home.runtime.sent_to(worker)] == [Step]
+    assert gateway_home.runtime.sent_to(COORDINATOR) == []
     assert refused(client.act, "router", "step").status in (404, 409)
 
 
@@ -295,9 +295,9 @@ def test_interruption_is_a_message_to_each_working_entity(
         )
     done = client.act("survey", "interrupt")
     assert [(one.address, one.state) for one in done.entities] == [(worker, "interrupting")]
-    [sent] = gateway_home.line.sent_to(worker)
+    [sent] = gateway_home.runtime.sent_to(worker)
     assert (sent.mode, sent.from_name) == ("interrupt", "human")
-    assert gateway_home.line.sent_to(COORDINATOR) == []
+    assert gateway_home.runtime.sent_to(COORDINATOR) == []
     [message] = client.conversation("survey").messages
     assert (message.to, message.content) == ("Alice", sent.content)
     error = refused(client.act, COORDINATOR, "interrupt")
@@ -328,10 +328,10 @@ def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
         replace_file(record, agent.model_copy(update=changed).model_dump_json())
         return Ok()
 
-    gateway_home.line.answers[BeginRun] = begin
+    gateway_home.runtime.answers[BeginRun] = begin
     begun = client.begin_run(agent.name, StartRunRequest(goal="And now the other folder"))
     assert (begun.goal, begun.status) == ("And now the other folder", "working")
-    ordered = next(body for _, body in gateway_home.line.asked if isinstance(body, BeginRun))
+    ordered = next(body for _, body in gateway_home.runtime.asked if isinstance(body, BeginRun))
     assert not ordered.abandon
     assert ordered.run == begun.run != RUN
     again = client.begin_run(
@@ -344,7 +344,7 @@ def test_refused_goal_has_the_reason_of_the_coordinator(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     agent = gateway_home.add_agent()
-    gateway_home.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
+    gateway_home.runtime.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
     error = refused(client.begin_run, agent.id, StartRunRequest(goal="Another"))
     assert (error.status, error.detail) == (409, "still at work")
     error = refused(client.begin_run, "nobody", StartRunRequest(goal="Another"))

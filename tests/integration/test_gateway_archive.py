@@ -21,7 +21,7 @@ def test_archived_agent_is_restored_and_resumed(gateway_home: GatewayHome, clien
     assert client.archived() == []
     assert client.agent("survey").status == "stopped"
     assert client.resume("survey").entities[0].address == f"{AGENT}/coordinator"
-    started = [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
+    started = [body for _, body in gateway_home.runtime.asked if isinstance(body, StartChild)]
     assert started[0].spec.args["agent"]["id"] == AGENT
     assert client.agent("survey").status == "working"
     with client.follow_events(AGENT) as follower:

@@ -202,7 +202,7 @@ def test_an_attached_file_is_kept_once_and_never_overwritten(
     names = sorted(one.name for one in client.list_files(AGENT, "_attachments").entries)
     assert names == ["_..__<b>.md", "empty", "prices-2.csv", "prices.csv"]
     client.send(AGENT, "Take these", attachments=["_attachments/prices.csv", "prices-2.csv"])
-    said = [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"]
+    said = [m.body.content for m in gateway_home.runtime.sent if m.body.TYPE == "text"]
     line = "Attached: _attachments/prices.csv (4 bytes), _attachments/prices-2.csv (4 bytes)"
     assert said == [f"Take these\n\n{line}"]
     for path in ("none.csv", "../agent.json", "_plan.md"):

@@ -40,7 +40,8 @@ def test_an_invitation_is_valid_as_the_settings_say_and_is_shown_once(
     made = client.invite_host(InviteHostRequest(name="west", labels=("gpu",)))
     assert made.line.startswith("agiraph-invitation:1:")
     assert (
-        gateway_home.hosts.invited[0].seconds == gateway_home.line.config.hosts.invitation_seconds
+        gateway_home.hosts.invited[0].seconds
+        == gateway_home.runtime.config.hosts.invitation_seconds
     )
     own = {"Authorization": f"Bearer {token}"}
     headers = own | {"Idempotency-Key": "once"}
@@ -69,15 +70,17 @@ def test_worker_is_moved_by_its_name_and_no_other_entity_is(
         gateway_home.children[body.address] = row.model_copy(update={"host": body.host})
         return ChildStarted(address=body.address, incarnation=2, host=body.host)
 
-    gateway_home.line.answers[MoveChild] = moved
+    gateway_home.runtime.answers[MoveChild] = moved
     done = client.move("Ada", host="north")
     assert (done.address, done.host, done.incarnation) == (f"{AGENT}/{ada}", "north", 2)
     assert {row.address: row.host for row in client.entities()}[done.address] == "north"
     for whom, said in (("survey", "is an agent"), ("supervisor", "is a supervisor")):
         error = refused(client.move, whom, host="north")
         assert (error.status, said in error.detail) == (422, True), error.detail
-    gateway_home.line.answers[MoveChild] = lambda body: RefusedReply(reason="'north' is cordoned")
+    gateway_home.runtime.answers[MoveChild] = lambda body: RefusedReply(
+        reason="'north' is cordoned"
+    )
     assert refused(client.move, "Ada", host="north").detail == "'north' is cordoned"
-    gateway_home.line.answers[MoveChild] = lambda body: DeadlineExceeded("too late")
+    gateway_home.runtime.answers[MoveChild] = lambda body: DeadlineExceeded("too late")
     error = refused(client.move, "Ada", host="north")
     assert (error.status, "after the step" in error.detail) == (504, True)

@@ -35,12 +35,12 @@ def call(gateway_home: GatewayHome, path: str, json: Any = None, key: str = "k1"
 
 def texts(gateway_home: GatewayHome) -> list[str]:
     """Return the messages to the agent's entities; the router keeps each message id once."""
-    return [m.body.content for m in gateway_home.line.sent if isinstance(m.body, TextMessage)]
+    return [m.body.content for m in gateway_home.runtime.sent if isinstance(m.body, TextMessage)]
 
 
 def started(gateway_home: GatewayHome) -> set[str]:
     return {
-        body.spec.address for _, body in gateway_home.line.asked if isinstance(body, StartChild)
+        body.spec.address for _, body in gateway_home.runtime.asked if isinstance(body, StartChild)
     }
 
 
@@ -56,8 +56,8 @@ def cut_off(gateway_home: GatewayHome, path: str, json: Any) -> GatewayHome:
         assert call(gateway_home, path, json).status_code == 500
     gateway_home.stop()
     again = GatewayHome(gateway_home.home.path)
-    again.line.sent, again.line._ids = gateway_home.line.sent, gateway_home.line._ids
-    again.line.asked, again.children = gateway_home.line.asked, gateway_home.children
+    again.runtime.sent, again.runtime._ids = gateway_home.runtime.sent, gateway_home.runtime._ids
+    again.runtime.asked, again.children = gateway_home.runtime.asked, gateway_home.children
     again.start()
     return again
 
@@ -105,13 +105,13 @@ def test_request_interrupted_before_its_answer_is_executed_once(
 ) -> None:
     gateway_home = cut_off(dying, path, body)
     try:
-        before = texts(gateway_home), started(gateway_home), len(gateway_home.line.events())
+        before = texts(gateway_home), started(gateway_home), len(gateway_home.runtime.events())
         first = call(gateway_home, path, body)
         assert first.status_code in (200, 201), first.text
         assert (
             texts(gateway_home),
             started(gateway_home),
-            len(gateway_home.line.events()),
+            len(gateway_home.runtime.events()),
         ) == before
         assert call(gateway_home, path, body).content == first.content
         with gateway_home.client() as client:

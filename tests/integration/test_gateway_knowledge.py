@@ -102,9 +102,9 @@ def test_remembered_note_is_found_for_a_goal_and_counted_as_used(
     add(client, "Billing of another shop", project="/src/shop")
     assert (node.title, node.project_id, node.agent) == (what.title, project_id(folder), AGENT)
     goal = FindEarlierWork(agent=AGENT, run=RUN, goal="Fix billing", input_dir=folder, tokens=500)
-    gateway_home.loop.call_soon_threadsafe(gateway_home.line.put, arrived(goal, LEAD))
-    gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(LEAD)))
-    [answer] = gateway_home.line.sent_to(LEAD)
+    gateway_home.loop.call_soon_threadsafe(gateway_home.runtime.put, arrived(goal, LEAD))
+    gateway_home.wait_until(lambda: bool(gateway_home.runtime.sent_to(LEAD)))
+    [answer] = gateway_home.runtime.sent_to(LEAD)
     assert isinstance(answer, EarlierWorkFound)
     notes = {note.id: "'billing'" in note.why for note in answer.found.notes}
     assert notes == {node.id: True, for_all.id: True}, "those of another project are left out"
@@ -198,7 +198,7 @@ def test_damaged_database_is_reported_and_a_replacement_used_at_once(
     assert (told.status, "is damaged" in told.detail) == (500, True)
     gateway_home.add_agent()
     gateway_home.arrive(arrived(LearnFromRun(run=FINISHED), LEAD))
-    [event] = [one for one in gateway_home.line.events() if one.type == "knowledge.unavailable"]
+    [event] = [one for one in gateway_home.runtime.events() if one.type == "knowledge.unavailable"]
     assert "is damaged" in event.data["reason"]
     remove(path)
     assert client.knowledge_stats().nodes == 0

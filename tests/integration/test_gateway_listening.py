@@ -69,7 +69,7 @@ def test_insecure_gateway_listens_only_if_configured_and_warns(tmp_path: Path) -
     with running_gateway(
         tmp_path, host="0.0.0.0", insecure=True, names=["Atlas.example"]
     ) as gateway_home:
-        assert "OPEN TO THE NETWORK WITHOUT TLS" in gateway_home.line.log.lines[0]
+        assert "OPEN TO THE NETWORK WITHOUT TLS" in gateway_home.runtime.log.lines[0]
         with gateway_home.client() as client:
             token = gateway_home.home.system.token.read_text().strip()
             for host, status in (("Atlas.example", 200), ("evil.example", 403)):
@@ -126,7 +126,7 @@ def test_own_clients_verify_the_configured_certificate(
 @needs_openssl
 def test_cookie_of_a_tls_gateway_is_secure(gateway_home: GatewayHome) -> None:
     with gateway_home.client() as client:
-        trust = trust_of(client.url, Path(gateway_home.line.config.http.tls_cert))
+        trust = trust_of(client.url, Path(gateway_home.runtime.config.http.tls_cert))
         assert isinstance(trust, ssl.SSLContext)
         code = client.create_login_link().path.partition("#")[2]
         with httpx.Client(verify=trust, trust_env=False, base_url=client.url) as http:

@@ -185,7 +185,7 @@ def shown(connection: ClientConnection) -> StreamedTextView:
 
 def from_start(gateway_home: GatewayHome) -> int:
     """Return the number of requests to the broker for the text streamed so far."""
-    asked = [body for _, body in gateway_home.line.posted if isinstance(body, SubscribeToStream)]
+    asked = [body for _, body in gateway_home.runtime.posted if isinstance(body, SubscribeToStream)]
     return sum(body.from_start for body in asked)
 
 
@@ -193,7 +193,7 @@ def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(
     gateway_home: GatewayHome,
 ) -> None:
     [ada] = gateway_home.add_team("Ada")
-    posted = gateway_home.line.posted
+    posted = gateway_home.runtime.posted
     with opened(gateway_home, f"/agents/{AGENT}/stream") as all_of_them:
         gateway_home.arrive(arrived(piece("I be", 0), "broker"))
         first = StreamedTextView(address=LEAD, entity="coordinator", call="0102", text="I be")
@@ -351,7 +351,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     text_from(gateway_home, f"{AGENT}/{ada}", "hello")
     spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
     table = UsageTable(by_entity=spent, total=Usage())
-    gateway_home.line.answers[AskUsage] = lambda body: table
+    gateway_home.runtime.answers[AskUsage] = lambda body: table
     [survey, farm] = client.overview()
     assert (survey.name, survey.last_event, survey.tokens, survey.cost_usd) == (
         "survey",
@@ -370,7 +370,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     )
     assert client.workers("survey") == list(survey.workers)
     assert [one.id for one in client.overview(agents=["farm"])] == ["farm-2"]
-    gateway_home.line.answers[AskUsage] = lambda body: NotStored("away")
+    gateway_home.runtime.answers[AskUsage] = lambda body: NotStored("away")
     assert {one.tokens for one in client.overview()} == {None}
 
 

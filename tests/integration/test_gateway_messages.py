@@ -23,10 +23,13 @@ def test_text_goes_to_the_coordinator_unless_a_receiver_is_named(
     worker = gateway_home.add_team("Alice")[0]
     assert client.send("survey", "hello").to == ("coordinator",)
     assert client.send("survey", "to you", to="alice", mode="interrupt").to == ("Alice",)
-    sent = gateway_home.line.sent_to(COORDINATOR)[0]
+    sent = gateway_home.runtime.sent_to(COORDINATOR)[0]
     assert (sent.content, sent.from_name, sent.mode) == ("hello", "human", "steer")
-    assert gateway_home.line.sent_to(f"{AGENT}/{worker}")[0].mode == "interrupt"
-    assert [event.type for event in gateway_home.line.events()] == ["message.sent", "message.sent"]
+    assert gateway_home.runtime.sent_to(f"{AGENT}/{worker}")[0].mode == "interrupt"
+    assert [event.type for event in gateway_home.runtime.events()] == [
+        "message.sent",
+        "message.sent",
+    ]
 
 
 def test_broadcast_reaches_everyone_and_is_one_message(
@@ -52,9 +55,9 @@ def test_unknown_receiver_is_refused_with_the_known_ones(
 
 def test_message_refused_by_the_bus_is_an_error(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
-    gateway_home.line.refusals[COORDINATOR] = Nacked("unknown_recipient")
+    gateway_home.runtime.refusals[COORDINATOR] = Nacked("unknown_recipient")
     assert refused(client.send, "survey", "hello").status == 409
-    gateway_home.line.refusals[COORDINATOR] = Nacked("mailbox_full")
+    gateway_home.runtime.refusals[COORDINATOR] = Nacked("mailbox_full")
     assert refused(client.send, "survey", "hello").status == 503
     assert client.conversation("survey").messages == ()
 
@@ -62,8 +65,8 @@ def test_message_refused_by_the_bus_is_an_error(gateway_home: GatewayHome, clien
 def test_a_nudge_reaches_the_coordinator(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     client.nudge("survey", "look at the CSV too")
-    assert gateway_home.line.sent_to(COORDINATOR)[0].content == "look at the CSV too"
-    assert gateway_home.line.events()[0].type == "human.nudge"
+    assert gateway_home.runtime.sent_to(COORDINATOR)[0].content == "look at the CSV too"
+    assert gateway_home.runtime.events()[0].type == "human.nudge"
 
 
 def test_texts_to_the_human_are_journaled_once_and_paged(
@@ -78,8 +81,8 @@ def test_texts_to_the_human_are_journaled_once_and_paged(
     assert [(m.sender, m.content) for m in page.messages] == [("Alice", "one")]
     rest = client.conversation("survey", after=page.next)
     assert [(m.sender, m.content) for m in rest.messages] == [("coordinator", "two")]
-    assert [event.type for event in gateway_home.line.events()] == ["message.received"] * 2
-    assert len(gateway_home.line.finished) == 3
+    assert [event.type for event in gateway_home.runtime.events()] == ["message.received"] * 2
+    assert len(gateway_home.runtime.finished) == 3
 
 
 def test_no_other_sender_is_shown_as_the_human(gateway_home: GatewayHome, client: Client) -> None:
@@ -95,7 +98,7 @@ def test_given_up_coordinator_causes_a_notice_and_an_event(
     failed = ChildFailed(address=COORDINATOR, incarnation=6, cause="exit 1")
     gateway_home.arrive(arrived(failed, "supervisor"))
     assert client.conversation("survey").messages[0].kind == "notice"
-    event = gateway_home.line.events()[0]
+    event = gateway_home.runtime.events()[0]
     assert (event.type, event.data["reason"]) == ("agent.failed", "exit 1")
 
 
@@ -117,12 +120,14 @@ def test_question_is_answered_once_and_the_answer_is_sent_to_its_asker(
         "PostgreSQL",
         "human",
     )
-    gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(f"{AGENT}/alice-1")))
-    sent = next(message for message in gateway_home.line.sent if message.to == f"{AGENT}/alice-1")
+    gateway_home.wait_until(lambda: bool(gateway_home.runtime.sent_to(f"{AGENT}/alice-1")))
+    sent = next(
+        message for message in gateway_home.runtime.sent if message.to == f"{AGENT}/alice-1"
+    )
     assert isinstance(sent.body, QuestionAnswered)
     assert sent.body.answer == "PostgreSQL"
-    gateway_home.wait_until(lambda: len(gateway_home.line.events()) == 2)
-    assert [event.type for event in gateway_home.line.events()] == [
+    gateway_home.wait_until(lambda: len(gateway_home.runtime.events()) == 2)
+    assert [event.type for event in gateway_home.runtime.events()] == [
         "human.question",
         "human.response",
     ]
@@ -164,12 +169,12 @@ def test_answers_survive_the_gateway(tmp_path: Path) -> None:
     with running_gateway(tmp_path) as gateway_home:
         gateway_home.add_agent()
         ask(gateway_home, "q1")
-        gateway_home.line.refusals[f"{AGENT}/alice-1"] = DeadlineExceeded("router away")
+        gateway_home.runtime.refusals[f"{AGENT}/alice-1"] = DeadlineExceeded("router away")
         with gateway_home.client() as client:
             client.answer("q1", "yes")
     with running_gateway(tmp_path) as gateway_home:
-        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(f"{AGENT}/alice-1")))
-        assert gateway_home.line.sent_to(f"{AGENT}/alice-1")[0].answer == "yes"
+        gateway_home.wait_until(lambda: bool(gateway_home.runtime.sent_to(f"{AGENT}/alice-1")))
+        assert gateway_home.runtime.sent_to(f"{AGENT}/alice-1")[0].answer == "yes"
         with gateway_home.client() as client:
             assert client.questions()[0].answer == "yes"
             assert [m.kind for m in client.conversation(AGENT).messages] == ["question", "answer"]
@@ -257,7 +262,7 @@ def test_a_text_may_be_called_content_and_has_one_name_at_a_time(
 ) -> None:
     gateway_home.add_agent()
     assert client._http.post("/agents/survey/send", json={"content": "hello"}).status_code == 200
-    assert [body.content for body in gateway_home.line.sent_to(COORDINATOR)] == ["hello"]
+    assert [body.content for body in gateway_home.runtime.sent_to(COORDINATOR)] == ["hello"]
     both = client._http.post("/agents/survey/send", json={"content": "a", "message": "b"})
     assert (both.status_code, client.conversation("survey").next) == (422, 1)
 

@@ -15,13 +15,15 @@ def team(gateway_home: GatewayHome) -> str:
     """Add an agent whose coordinator accepts all orders; return Ada's id."""
     gateway_home.add_agent()
     for order in (RetryNodeMessage, CancelByHuman, MoveByHuman):
-        gateway_home.line.answers[order] = lambda body: Ok()
+        gateway_home.runtime.answers[order] = lambda body: Ok()
     return gateway_home.add_team("Ada")[0]
 
 
 def orders(gateway_home: GatewayHome) -> list[MoveByHuman | CancelByHuman]:
     return [
-        body for _, body in gateway_home.line.asked if isinstance(body, MoveByHuman | CancelByHuman)
+        body
+        for _, body in gateway_home.runtime.asked
+        if isinstance(body, MoveByHuman | CancelByHuman)
     ]
 
 
@@ -59,11 +61,11 @@ def test_invalid_order_is_refused_before_the_coordinator_is_asked(
 
 def test_a_refusal_of_the_board_is_the_answer(gateway_home: GatewayHome, client: Client) -> None:
     reason = "the team is full (run.max_workers)"
-    gateway_home.line.answers[MoveByHuman] = lambda body: RefusedReply(reason=reason)
+    gateway_home.runtime.answers[MoveByHuman] = lambda body: RefusedReply(reason=reason)
     error = refused(client.assign_node, AGENT, "tables", worker="Ada")
     assert (error.status, error.detail) == (409, reason)
     unsaid = RefusedReply(reason="name a worker", kind="InvalidInput")
-    gateway_home.line.answers[MoveByHuman] = lambda body: unsaid
+    gateway_home.runtime.answers[MoveByHuman] = lambda body: unsaid
     assert refused(client.assign_node, AGENT, "tables").status == 422
 
 

@@ -59,7 +59,7 @@ def three_runs(gateway_home: GatewayHome) -> GatewayHome:
         seconds=1.0,
         usage=Usage(input_tokens=7, output_tokens=3, cost_usd=2.0),
     )
-    gateway_home.line.answers[AskUsage] = lambda body: UsageTable(
+    gateway_home.runtime.answers[AskUsage] = lambda body: UsageTable(
         by_entity={}, total=Usage(), rows=(row,) if body.by == "run" else ()
     )
     return gateway_home

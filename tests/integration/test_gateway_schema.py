@@ -47,7 +47,9 @@ def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHo
         gateway_home.add_agent()
         gateway_home.add_team("Ada")
         gateway_home.log_events("node.created", "node.started")
-        gateway_home.line.answers[BeginRun] = lambda body: RefusedReply(reason="a run is running")
+        gateway_home.runtime.answers[BeginRun] = lambda body: RefusedReply(
+            reason="a run is running"
+        )
         ask(gateway_home)
         yield gateway_home
 

@@ -222,7 +222,7 @@ def test_usage_is_shown_by_node_and_by_stage(gateway_home: GatewayHome, client: 
         return UsageRow(key=key, run=run, calls=calls, seconds=1.0, usage=usage)
 
     rows = (spent("", 1), *(spent(node, 2) for node in nodes), spent("abcdef", 4))
-    gateway_home.line.answers[AskUsage] = lambda body: UsageTable(
+    gateway_home.runtime.answers[AskUsage] = lambda body: UsageTable(
         by_entity={}, total=Usage(), rows=rows if body.by == "node" else ()
     )
     by_node = client.usage(agent="survey", by="node").rows
@@ -266,10 +266,10 @@ def test_service_in_backoff_is_shown_by_ps_top_and_doctor(
     gateway_home.children["broker"] = gateway_home.children["broker"].model_copy(
         update={"pid": None, "cause": "exit code 1: boom", "next_start": time.time() + 20.4}
     )
-    before = gateway_home.line.answers[AskUsage]
-    gateway_home.line.answers[AskUsage] = lambda _body: DeadlineExceeded("no answer")
+    before = gateway_home.runtime.answers[AskUsage]
+    gateway_home.runtime.answers[AskUsage] = lambda _body: DeadlineExceeded("no answer")
     late = refused(client.usage)
-    gateway_home.line.answers[AskUsage] = before
+    gateway_home.runtime.answers[AskUsage] = before
     assert (late.status, str(late)) == (
         504,
         "broker did not answer in time: it is restarted after exit code 1: boom",
@@ -319,7 +319,7 @@ def test_budgets_are_shown_and_set_by_their_names(
         return BudgetTable(budgets=(state,))
 
     for kind in (SetBudgetMessage, ResetBudget, AskBudgets):
-        gateway_home.line.answers[kind] = table
+        gateway_home.runtime.answers[kind] = table
     [shown] = client.budgets("survey")
     assert (shown.name, shown.agent_name, shown.tokens, shown.left_tokens) == (
         "minutes",
@@ -345,7 +345,7 @@ def test_budgets_are_shown_and_set_by_their_names(
     assert daily == SetBudgetMessage(budget=own, models=models)
     assert back == ResetBudget(scope="trigger", key=state.key, period="day")
     assert [one.id for one in client.questions(status="open")] == ["b-2"]
-    told = [event.data for event in gateway_home.line.events() if event.type == "human.budget"]
+    told = [event.data for event in gateway_home.runtime.events() if event.type == "human.budget"]
     assert [(one["key"], one["tokens"]) for one in told] == [(state.key, 9)], "told once"
 
 
@@ -367,7 +367,7 @@ def test_invalid_budget_is_refused_with_the_possible_values(
     assert "known: survey" in refused(client.set_budget, "nobody", usd=5).detail
     unknown = refused(client.set_budget, "survey", usd=5, trigger="t-1")
     assert (unknown.status, "unknown trigger 't-1' (known: none)" in unknown.detail) == (404, True)
-    gateway_home.line.answers[SetBudgetMessage] = lambda _: RefusedReply(
+    gateway_home.runtime.answers[SetBudgetMessage] = lambda _: RefusedReply(
         reason="no price", kind="Refused"
     )
     assert (refused(client.set_budget, "survey", usd=5).status) == 422
@@ -398,10 +398,10 @@ def test_edit_of_the_memory_by_a_person_is_reported_to_the_agent(
     client.remove_memory(AGENT, "knowledge/x.md")
     assert client.memory(AGENT) == []
     assert refused(client.remove_memory, AGENT, "knowledge/x.md").status == 404
-    said = [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"]
+    said = [m.body.content for m in gateway_home.runtime.sent if m.body.TYPE == "text"]
     assert ["knowledge/x.md" in said[0], "removed" in said[1], len(said)] == [True, True, 2]
     events = [
-        e for m in gateway_home.line.sent if m.body.TYPE == "event.report" for e in m.body.events
+        e for m in gateway_home.runtime.sent if m.body.TYPE == "event.report" for e in m.body.events
     ]
     written = [event for event in events if event.type == "memory.written"]
     assert [(one.entity, one.data["change"]) for one in written] == [
@@ -418,4 +418,4 @@ def test_a_memory_is_edited_within_its_bounds(gateway_home: GatewayHome, client:
     assert refused(client.edit_memory, AGENT, "../GOAL.md", "x").status in (404, 422)
     assert refused(client.remove_memory, AGENT, "MEMORY.md").status == 422
     client.edit_memory(AGENT, "MEMORY.md", "# Mine")
-    assert not [m for m in gateway_home.line.sent if m.body.TYPE == "text"]
+    assert not [m for m in gateway_home.runtime.sent if m.body.TYPE == "text"]

@@ -72,7 +72,7 @@ def test_scrape_has_metrics_of_entities_cost_questions_and_events(
 
 
 def test_a_scrape_works_while_the_supervisor_does_not_answer(gateway_home: GatewayHome) -> None:
-    gateway_home.line.answers[ListChildren] = lambda _: DeadlineExceeded("later")
+    gateway_home.runtime.answers[ListChildren] = lambda _: DeadlineExceeded("later")
     seen = scraped(gateway_home)
     assert seen["agiraph_supervisor_up", labels()] == 0
     assert seen["agiraph_agents", labels(status="working")] == 1

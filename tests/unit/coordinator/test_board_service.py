@@ -26,16 +26,16 @@ from tests.fakes.fake_runtime import FakeRuntime
 async def test_folder_of_a_node_exists_before_its_worker_is_notified(
     tmp_path: Path, started: str
 ) -> None:
-    line: Any = FakeRuntime(tmp_path)
-    line.address = "shop/coordinator"
+    runtime: Any = FakeRuntime(tmp_path)
+    runtime.address = "shop/coordinator"
     about = {"id": AgentId("shop"), "name": "shop", "goal": "x", "model": "a/b"}
     more = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
     args = CoordinatorArgs(agent=Agent.model_validate(about | more), run=RunId("r1"))
-    context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
+    context = CoordinatorContext(cast(Runtime, runtime), args, {}, EntityInbox())
     service = BoardService(context, {}, lambda *_of_event: None, PriorWorkLookup(context))
     service.execute(c.StartRun(run_id=args.run, goal="x", model="a/b", worker_model="a/b"))
     found: list[bool] = []
-    send = line.send
+    send = runtime.send
 
     async def look_and_send(to: str, body: Any, **more: Any) -> bytes:
         if isinstance(body, AssignNodeMessage):
@@ -48,12 +48,12 @@ async def test_folder_of_a_node_exists_before_its_worker_is_notified(
             service.execute(c.CreateNode("2", NodeSpec(task="Do it", worker="ada")))
         return ChildStarted(address=asked.spec.address, incarnation=1)
 
-    line.send, line.answers[StartChild] = look_and_send, create_and_start
-    line.answers[FindEarlierWork] = lambda _: EarlierWorkFound()
+    runtime.send, runtime.answers[StartChild] = look_and_send, create_and_start
+    runtime.answers[FindEarlierWork] = lambda _: EarlierWorkFound()
     service.execute(c.SpawnWorker("1", WorkerSpec(name="ada")))
     if started == "with the node":
         service.execute(c.CreateNode("2", NodeSpec(task="Do it", worker="ada")))
     effects = asyncio.create_task(service.run_effects())
-    await line.until(lambda: bool(found))
+    await runtime.until(lambda: bool(found))
     effects.cancel()
     assert found == [True]

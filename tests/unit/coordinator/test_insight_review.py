@@ -23,14 +23,14 @@ class InsightOffers:
     """The offers of one run under a policy."""
 
     def __init__(self, home: Path, policy: str) -> None:
-        self.line = FakeRuntime(home)
-        memory = self.line.config.memory.model_copy(update={"insights": policy})
-        self.line.config = self.line.config.model_copy(update={"memory": memory})
+        self.runtime = FakeRuntime(home)
+        memory = self.runtime.config.memory.model_copy(update={"insights": policy})
+        self.runtime.config = self.runtime.config.model_copy(update={"memory": memory})
         facts: dict[str, Any] = {"goal": "g", "model": "a/b", "worker_model": "a/b"}
         agent = Agent(id=AGENT, name="shop", created_at=0.0, updated_at=0.0, **facts)
-        files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
+        files = AgentFiles(self.runtime.home.agent(AGENT), RUN, agent)
         self.kept = files.home.memory / INSIGHTS_FILE
-        context, _ = entity_context(home, f"{AGENT}/coordinator", self.line)
+        context, _ = entity_context(home, f"{AGENT}/coordinator", self.runtime)
         self.inbox = context.inbox
         context.files = files  # type: ignore[attr-defined]
         self.insights = InsightReview(cast(CoordinatorContext, context))
@@ -47,10 +47,10 @@ class InsightOffers:
 async def test_ignored_insight_is_acknowledged_and_reported_only(tmp_path: Path) -> None:
     offers = InsightOffers(tmp_path, "ignore")
     await offers.offer()
-    assert offers.line.finished == [b"i" * 16] * 2
+    assert offers.runtime.finished == [b"i" * 16] * 2
     assert offers.inbox.is_empty
     assert not offers.kept.exists()
-    [event] = offers.line.events()
+    [event] = offers.runtime.events()
     assert (event.type, event.data["policy"]) == ("memory.insight", "ignore")
     assert "path" not in event.data
 
@@ -59,8 +59,8 @@ async def test_accepted_insight_is_stored_once_in_the_memory_of_the_agent(tmp_pa
     offers = InsightOffers(tmp_path, "accept")
     await offers.offer()
     assert offers.kept.read_text().count(f"## {TEXT}") == 1
-    assert offers.line.finished == [b"i" * 16] * 2
-    assert [event.data["path"] for event in offers.line.events()] == [INSIGHTS_FILE]
+    assert offers.runtime.finished == [b"i" * 16] * 2
+    assert [event.data["path"] for event in offers.runtime.events()] == [INSIGHTS_FILE]
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -69,7 +69,7 @@ async def test_insight_that_needs_a_decision_waits_for_the_coordinator(
 ) -> None:
     offers = InsightOffers(tmp_path, "ask")
     await offers.offer(times)
-    assert offers.line.finished == []
+    assert offers.runtime.finished == []
     assert {one.id for one in offers.inbox.take(with_followups=True)} == {(b"i" * 16).hex()}
     assert not offers.kept.exists()
-    assert len(offers.line.events()) == 1
+    assert len(offers.runtime.events()) == 1

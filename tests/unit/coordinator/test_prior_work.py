@@ -27,15 +27,15 @@ class PriorWorkHarness:
     """One coordinator whose gateway gives this answer."""
 
     def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
-        self.line = FakeRuntime(home)
-        knowledge = self.line.config.knowledge.model_copy(update=settings)
-        self.line.config = self.line.config.model_copy(update={"knowledge": knowledge})
-        self.line.answers[FindEarlierWork] = lambda _asked: answer
-        self.context = cast(Any, entity_context(home, "shop/coordinator", self.line)[0])
+        self.runtime = FakeRuntime(home)
+        knowledge = self.runtime.config.knowledge.model_copy(update=settings)
+        self.runtime.config = self.runtime.config.model_copy(update={"knowledge": knowledge})
+        self.runtime.answers[FindEarlierWork] = lambda _asked: answer
+        self.context = cast(Any, entity_context(home, "shop/coordinator", self.runtime)[0])
         agent = {"id": AgentId("shop"), "name": "shop", "goal": "Deploy", "model": "a/b"}
         times = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         self.context.args = SimpleNamespace(agent=Agent.model_validate(agent | times))
-        self.context.files = SimpleNamespace(home=self.line.home.agent("shop"))
+        self.context.files = SimpleNamespace(home=self.runtime.home.agent("shop"))
         self.work = PriorWorkLookup(cast(CoordinatorContext, self.context))
 
 
@@ -45,11 +45,11 @@ async def test_earlier_work_is_looked_up_once_a_cycle_and_after_a_restart(tmp_pa
     assert "It broke 0" in first
     assert await lookup.work.section_for("c/d", 1) == first
     assert await PriorWorkLookup(lookup.context).section_for("a/b", 1) == first
-    assert len(lookup.line.asked) == 1
+    assert len(lookup.runtime.asked) == 1
     assert await lookup.work.section_for("a/b", 2) == first
-    assert len(lookup.line.asked) == 2
-    assert [event.type for event in lookup.line.reported] == ["knowledge.used"] * 2
-    told = lookup.line.reported[0].data["notes"]
+    assert len(lookup.runtime.asked) == 2
+    assert [event.type for event in lookup.runtime.reported] == ["knowledge.used"] * 2
+    told = lookup.runtime.reported[0].data["notes"]
     assert [(one["id"], one["why"]) for one in told[:1]] == [("c-0", "a word")]
     assert "text" not in told[0]
 
@@ -65,16 +65,16 @@ async def test_unavailable_database_is_reported_and_the_run_continues(tmp_path: 
         home.mkdir()
         lookup = PriorWorkHarness(home, answer)
         assert await lookup.work.section_for("a/b", 1) == ""
-        [event] = lookup.line.reported
+        [event] = lookup.runtime.reported
         assert (event.type, reason in event.data["reason"]) == ("knowledge.unavailable", True)
         assert await lookup.work.section_for("a/b", 1) == ""
-        assert len(lookup.line.asked) == 1
+        assert len(lookup.runtime.asked) == 1
 
 
 async def test_disabled_knowledge_is_not_searched(tmp_path: Path) -> None:
     lookup = PriorWorkHarness(tmp_path, FOUND, prompt_tokens=0)
     assert await lookup.work.section_for("a/b", 1) == ""
-    assert lookup.line.asked == []
+    assert lookup.runtime.asked == []
 
 
 async def test_smaller_window_gets_fewer_notes(tmp_path: Path) -> None:

@@ -34,16 +34,16 @@ class CoordinatorWorktrees:
         merge: Literal["branch", "checkout"] = "branch",
     ) -> None:
         self.checkout = Checkout(folder, {"a.txt": "one\n", "b.txt": "b\n"})
-        self.line = FakeRuntime(folder / "home")
-        settings = self.line.config.worktrees.model_copy(
+        self.runtime = FakeRuntime(folder / "home")
+        settings = self.runtime.config.worktrees.model_copy(
             update={"workers": workers, "merge": merge}
         )
-        self.line.config = self.line.config.model_copy(update={"worktrees": settings})
+        self.runtime.config = self.runtime.config.model_copy(update={"worktrees": settings})
         self.nodes: dict[NodeId, WorkNode] = {}
 
     def worktrees(self) -> RunWorktrees:
         """Return them as another incarnation has them: from disk alone."""
-        context, _ = entity_context(self.line.home.path, f"{AGENT}/coordinator", self.line)
+        context, _ = entity_context(self.runtime.home.path, f"{AGENT}/coordinator", self.runtime)
         context.run = RunId(RUN)
         context.spec = context.spec.model_copy(update={"input": str(self.checkout.path)})
         return RunWorktrees(context, self.checkout.environ)
@@ -62,7 +62,7 @@ class CoordinatorWorktrees:
         """Have a node's worktree made, as its worker would."""
         order = await self.worktrees().order_for(node, ANN)
         assert order is not None
-        scratch = self.line.home.agent(AGENT).run(RUN).node(node.folder).scratch
+        scratch = self.runtime.home.agent(AGENT).run(RUN).node(node.folder).scratch
         scratch.mkdir(parents=True, exist_ok=True)
         tree = Worktree(order, scratch, 30, PATH, SANDBOX)
         await tree.make()
@@ -78,7 +78,7 @@ class CoordinatorWorktrees:
         await self.worktrees().merge(node, committed.commit)
 
     def told(self) -> list[str]:
-        return [event.type for event in self.line.reported]
+        return [event.type for event in self.runtime.reported]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_missing_worktrees_are_reported_once_with_the_reason(tmp_path: Pat
     assert await worktrees.order_for(trees.node("n"), ANN) is None
     assert await worktrees.order_for(trees.node("m"), ANN) is None
     assert trees.told() == ["worktree.off"]
-    assert "nothing has been committed" in trees.line.reported[0].data["reason"]
+    assert "nothing has been committed" in trees.runtime.reported[0].data["reason"]
     assert await worktrees.closing_words(trees.board) == ""
 
 
@@ -131,7 +131,7 @@ async def test_folder_that_is_not_a_checkout_is_reported_with_the_reason(
     assert await worktrees.order_for(trees.node("n"), ANN) is None
     assert await worktrees.order_for(trees.node("m"), ANN) is None
     assert trees.told() == ["worktree.off"]
-    assert trees.line.reported[0].data["reason"].startswith(why.format(top=top))
+    assert trees.runtime.reported[0].data["reason"].startswith(why.format(top=top))
 
 
 async def test_closing_message_names_the_branch_of_the_changes_and_how_to_merge_it(
@@ -153,7 +153,7 @@ async def test_closing_message_names_the_branch_of_the_changes_and_how_to_merge_
     assert not tree.path.exists()
     assert trees.checkout.git("rev-parse", "main") != trees.checkout.git("rev-parse", RESULT)
     await trees.worktrees().clear(trees.board)
-    assert not list(trees.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
+    assert not list(trees.runtime.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
     assert trees.told() == ["worktree.merged", "worktree.merged"]
 
 
@@ -171,8 +171,8 @@ async def test_checkout_is_moved_forward_if_configured(tmp_path: Path) -> None:
 
 async def test_a_checkout_that_commands_may_write_is_not_moved_forward(tmp_path: Path) -> None:
     trees = CoordinatorWorktrees(tmp_path, merge="checkout")
-    sandbox = trees.line.config.sandbox.model_copy(update={"input": "write"})
-    trees.line.config = trees.line.config.model_copy(update={"sandbox": sandbox})
+    sandbox = trees.runtime.config.sandbox.model_copy(update={"input": "write"})
+    trees.runtime.config = trees.runtime.config.model_copy(update={"sandbox": sandbox})
     await trees.merged("ada", "a.txt", "ONE\n")
     words = await trees.worktrees().closing_words(trees.board)
     assert "left as it is: commands may write it too (sandbox.input: write)" in words
@@ -189,7 +189,7 @@ async def test_branch_checked_out_by_the_human_is_not_moved_and_the_fetch_comman
     words = await trees.worktrees().closing_words(trees.board)
     assert "they were not copied into" in words
     assert "is checked out in" in words
-    assert f"fetch {trees.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
+    assert f"fetch {trees.runtime.home.agent(AGENT).repository(RUN)} {RESULT}" in words
     assert (trees.checkout.path / "b.txt").read_text() == "b\n"
 
 

@@ -23,15 +23,15 @@ NEVER: Any = None
 
 def compactor(home: Path, window: int, tokens: int | None) -> tuple[Compactor, FakeRuntime]:
     """Return the compactor of an entity with a long prompt, which its model counts so."""
-    context, line = entity_context(home, ADA)
+    context, runtime = entity_context(home, ADA)
     context.limits = ModelLimits(window)
-    line.answers[CountTokens] = lambda body: TokensCounted(tokens=tokens)
+    runtime.answers[CountTokens] = lambda body: TokensCounted(tokens=tokens)
     request = ModelRequest(model="a/b", system=LONG, turns=())
-    return Compactor(context, NEVER, Toolbox(()), lambda: request, NEVER), line
+    return Compactor(context, NEVER, Toolbox(()), lambda: request, NEVER), runtime
 
 
-def counts(line: FakeRuntime) -> int:
-    return sum(isinstance(body, CountTokens) for _, body in line.asked)
+def counts(runtime: FakeRuntime) -> int:
+    return sum(isinstance(body, CountTokens) for _, body in runtime.asked)
 
 
 async def test_prompt_that_fills_the_window_fails_before_the_model_call(tmp_path: Path) -> None:
@@ -41,20 +41,20 @@ async def test_prompt_that_fills_the_window_fails_before_the_model_call(tmp_path
 
 
 async def test_token_count_of_the_provider_overrides_the_estimate(tmp_path: Path) -> None:
-    small, line = compactor(tmp_path, 8192, 700)
+    small, runtime = compactor(tmp_path, 8192, 700)
     assert not await small.make_room(was_refused=False)
     assert not await small.make_room(was_refused=False)
     assert not small.is_full(), "as estimated it would be: ten thousand words"
-    assert counts(line) == 1
+    assert counts(runtime) == 1
 
 
 @pytest.mark.parametrize(("window", "asked"), [(8192, 1), (200_000, 0)])
 async def test_missing_token_count_is_learned_from_the_first_answer(
     tmp_path: Path, window: int, asked: int
 ) -> None:
-    one, line = compactor(tmp_path, window, None)
+    one, runtime = compactor(tmp_path, window, None)
     assert not await one.make_room(was_refused=False)
-    assert counts(line) == asked
+    assert counts(runtime) == asked
 
 
 @pytest.mark.parametrize("turns", [820, 2000, 3264, 50_000])

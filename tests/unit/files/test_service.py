@@ -21,10 +21,10 @@ class FilesServiceHarness:
 
     def __init__(self, folder: Path) -> None:
         self.desk = FilesHome(folder)
-        self.line = FakeRuntime(self.desk.home.path)
+        self.runtime = FakeRuntime(self.desk.home.path)
         self.endpoint: Any = SimpleNamespace(on_down=None)
-        cast(Any, self.line).endpoint = self.endpoint
-        self.actor = FilesActor(cast(Any, self.line))
+        cast(Any, self.runtime).endpoint = self.endpoint
+        self.actor = FilesActor(cast(Any, self.runtime))
         self.ada = self.desk.address("ada")
 
     def write(self, name: str, incarnation: int = 1) -> bytes:
@@ -34,12 +34,12 @@ class FilesServiceHarness:
 
     def request(self, body: MessageBody, incarnation: int = 1) -> bytes:
         received = arrived(body, self.ada, to="files", incarnation=incarnation)
-        self.line.put(received)
+        self.runtime.put(received)
         return received.header.id
 
     async def answered(self, id: bytes) -> MessageBody:
-        await self.line.until(lambda: any(one.reply_to == id for one in self.line.sent))
-        return next(cast(MessageBody, one.body) for one in self.line.sent if one.reply_to == id)
+        await self.runtime.until(lambda: any(one.reply_to == id for one in self.runtime.sent))
+        return next(cast(MessageBody, one.body) for one in self.runtime.sent if one.reply_to == id)
 
     def is_written(self, name: str) -> bool:
         return (self.desk.agent.path / self.desk.own("ada") / name).exists()
@@ -59,7 +59,7 @@ async def test_an_older_process_of_a_worker_changes_nothing(service: FilesServic
     older = service.write("old", 1)
     await service.answered(service.request(ListFiles(), 2))
     assert not service.is_written("old")
-    assert all(one.reply_to != older for one in service.line.sent)
+    assert all(one.reply_to != older for one in service.runtime.sent)
 
 
 async def test_requests_of_a_process_that_has_ended_are_dropped(
@@ -78,7 +78,7 @@ async def test_requests_of_a_process_that_has_ended_are_dropped(
     first = service.write("first")
     assert await asyncio.to_thread(has_begun.wait, 10)
     second = service.write("second")
-    await service.line.until(lambda: second in service.line.finished)
+    await service.runtime.until(lambda: second in service.runtime.finished)
     service.endpoint.on_down(service.ada, 1)
     may_go_on.set()
     assert await service.answered(first) == FilesChanged(made=1)

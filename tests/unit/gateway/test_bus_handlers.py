@@ -45,13 +45,13 @@ class SimulatedKill(BaseException):
     """Raised in place of a kill -9."""
 
 
-def opened(line: FakeRuntime) -> Gateway:
-    runtime = cast(Runtime, line)
+def opened(fake: FakeRuntime) -> Gateway:
+    runtime = cast(Runtime, fake)
     return Gateway(GatewayBus(runtime), KnowledgeDatabase(runtime.home.knowledge))
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> FakeRuntime:
+def fake(tmp_path: Path) -> FakeRuntime:
     return FakeRuntime(tmp_path)
 
 
@@ -62,49 +62,49 @@ def kinds(gateway: Gateway) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
 @pytest.mark.parametrize("crash_at", ["messages", "reporter", "done"])
 async def test_message_with_interrupted_handling_has_its_effect_once(
-    line: FakeRuntime, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
+    fake: FakeRuntime, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*args: object, **named: object) -> None:
         raise SimulatedKill
 
-    gateway = opened(line)
+    gateway = opened(fake)
     if crash_at == "messages":
         monkeypatch.setattr(gateway.messages, "add", crash)
     elif crash_at == "reporter":
         monkeypatch.setattr(gateway.reporter, "report", crash)
     else:
-        monkeypatch.setattr(line, "done", crash)
-    line.put(received)
-    runtime = cast(Runtime, line)
+        monkeypatch.setattr(fake, "done", crash)
+    fake.put(received)
+    runtime = cast(Runtime, fake)
     with pytest.raises(SimulatedKill):
         await attend(gateway, runtime, KnowledgeRequestHandler(gateway, runtime))
-    assert line.finished == []
+    assert fake.finished == []
     gateway.close()
     monkeypatch.undo()
 
-    again = opened(line)
+    again = opened(fake)
     await handle(again, received)
     await handle(again, received)
     assert len(kinds(again)) == 1
-    assert len(line.events()) == 1
+    assert len(fake.events()) == 1
     assert len(again.questions.listed(99)) == (1 if received.body == ASK else 0)
     again.close()
 
 
 async def test_an_event_that_the_router_cannot_take_now_follows_in_the_background(
-    line: FakeRuntime,
+    fake: FakeRuntime,
 ) -> None:
-    line.refusals["recorder"] = LinkDown("away")
-    gateway = opened(line)
+    fake.refusals["recorder"] = LinkDown("away")
+    gateway = opened(fake)
     await handle(gateway, MESSAGES[0])
-    assert [event.type for event in line.reported] == ["message.received"]
+    assert [event.type for event in fake.reported] == ["message.received"]
     gateway.close()
 
 
-async def test_a_message_without_a_handler_is_logged_and_done(line: FakeRuntime) -> None:
-    gateway = opened(line)
+async def test_a_message_without_a_handler_is_logged_and_done(fake: FakeRuntime) -> None:
+    gateway = opened(fake)
     await handle(gateway, arrived(Ok(), "a-1/ada-1"))
-    assert "control.ok" in line.log.lines[0]
+    assert "control.ok" in fake.log.lines[0]
     gateway.close()
 
 
@@ -141,10 +141,10 @@ def wants(about: dict[str, str] | None) -> Received:
     ],
 )  # fmt: skip
 async def test_question_describes_the_approved_action_and_not_the_text_of_the_sender(
-    line: FakeRuntime, about: dict[str, str], read: str
+    fake: FakeRuntime, about: dict[str, str], read: str
 ) -> None:
-    (line.home.path / "approvals.yaml").write_text(RULES)
-    gateway = opened(line)
+    (fake.home.path / "approvals.yaml").write_text(RULES)
+    gateway = opened(fake)
     await handle(gateway, wants(about))
     [question] = gateway.questions.open()
     assert question.question == read
@@ -173,10 +173,10 @@ async def test_question_describes_the_approved_action_and_not_the_text_of_the_se
     ],
 )
 async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing(
-    line: FakeRuntime, about: dict[str, str] | None
+    fake: FakeRuntime, about: dict[str, str] | None
 ) -> None:
-    (line.home.path / "approvals.yaml").write_text(RULES)
-    gateway = opened(line)
+    (fake.home.path / "approvals.yaml").write_text(RULES)
+    gateway = opened(fake)
     await handle(gateway, wants(about))
     [question] = gateway.questions.listed(9)
     assert (question.status, question.about) == ("withdrawn", None)
@@ -184,13 +184,13 @@ async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing
         answer(gateway, question.id, "allow always")
     assert standing(gateway.questions) == []
     delivering = asyncio.create_task(gateway.answer_delivery.run())
-    await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
+    await fake.until(lambda: bool(fake.sent_to("a-1/ada-1")))
     delivering.cancel()
     gateway.close()
 
 
-async def test_plain_question_has_no_proposed_action(line: FakeRuntime) -> None:
-    gateway = opened(line)
+async def test_plain_question_has_no_proposed_action(fake: FakeRuntime) -> None:
+    gateway = opened(fake)
     about = ProposedAction(tool="bash", subject="ls")
     await handle(gateway, arrived(ASK.model_copy(update={"about": about}), "a-1/ada-1"))
     assert gateway.questions.open()[0].about is None
@@ -205,10 +205,10 @@ async def test_plain_question_has_no_proposed_action(line: FakeRuntime) -> None:
     ],
 )
 async def test_question_names_the_budget_that_an_answer_raises(
-    line: FakeRuntime, asked: str, read: str
+    fake: FakeRuntime, asked: str, read: str
 ) -> None:
-    begin_run(line.home.path, "run-1", "a-1")
-    gateway = opened(line)
+    begin_run(fake.home.path, "run-1", "a-1")
+    gateway = opened(fake)
     about = ProposedAction(tool=BUDGET, subject="tokens", shortage="agent:a-1::usd:0")
     options = ("raise by $5.00", "yes, read it", "raise by 9 tokens", "raise by $6.00")
     more = {"kind": BUDGET, "about": about, "question": asked, "options": options}
@@ -229,11 +229,11 @@ def test_the_id_of_a_question_has_the_form_of_an_id(id: str) -> None:
 
 
 async def test_only_the_gateway_raises_a_budget_and_only_for_the_asking_agent(
-    line: FakeRuntime,
+    fake: FakeRuntime,
 ) -> None:
-    begin_run(line.home.path, "run-1", "a-1")
-    begin_run(line.home.path, "run-2", "b-2")
-    line.answers[RaiseBudget] = lambda body: Ok()
+    begin_run(fake.home.path, "run-1", "a-1")
+    begin_run(fake.home.path, "run-2", "b-2")
+    fake.answers[RaiseBudget] = lambda body: Ok()
 
     def wanted(id: str, run: str) -> AskQuestion:
         about = ProposedAction(tool=BUDGET, subject="usd", shortage=f"run:{run}::usd:0")
@@ -246,11 +246,11 @@ async def test_only_the_gateway_raises_a_budget_and_only_for_the_asking_agent(
         gateway.questions.answer("q-own", "raise by $5.00", "human", 2000.0)
         delivering = asyncio.create_task(gateway.answer_delivery.run())
         gateway.answer_delivery.notify()
-        await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
+        await fake.until(lambda: bool(fake.sent_to("a-1/ada-1")))
         delivering.cancel()
 
-    await scene(opened(line))
-    [(to, order)] = [(to, body) for to, body in line.asked if isinstance(body, RaiseBudget)]
+    await scene(opened(fake))
+    [(to, order)] = [(to, body) for to, body in fake.asked if isinstance(body, RaiseBudget)]
     assert (to, order.usd, order.cause) == ("broker", 5.0, "q-own")
     assert (order.budget.scope, order.budget.key) == ("run", "run-1")
 
@@ -274,10 +274,10 @@ async def test_a_rule_about_a_worker_asks_for_approvals_of_this_worker_alone(
     files_home = FilesHome(tmp_path)
     files_home.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", role="readers")), 2.0)
     files_home.ids = {one.name: one.id for one in files_home.board.board.workers.values()}
-    line = FakeRuntime(files_home.home.path)
+    fake = FakeRuntime(files_home.home.path)
     rule = f"{{name: git, tool: bash, action: ask, pattern: 'git*', worker: '{worker}'}}"
-    (line.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
-    gateway = opened(line)
+    (fake.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    gateway = opened(fake)
     name = "zoe" if worker == "r*" else sender
     address = (
         files_home.address(name) if name in files_home.ids else f"{files_home.record.id}/{sender}"

@@ -64,13 +64,13 @@ class McpServerHarness:
 
     def __init__(self, folder: Path, settings: McpServerConfig) -> None:
         self.desk = FilesHome(folder)
-        self.line = FakeRuntime(self.desk.home.path)
-        mcp = self.line.config.mcp.model_copy(update={"servers": {"priv": settings}})
-        self.line.config = self.line.config.model_copy(update={"mcp": mcp})
-        cast(Any, self.line).endpoint = SimpleNamespace(on_down=None)
+        self.runtime = FakeRuntime(self.desk.home.path)
+        mcp = self.runtime.config.mcp.model_copy(update={"servers": {"priv": settings}})
+        self.runtime.config = self.runtime.config.model_copy(update={"mcp": mcp})
+        cast(Any, self.runtime).endpoint = SimpleNamespace(on_down=None)
         self.connection = CountingConnection()
         self.process = McpServerProcess(
-            cast(Any, self.line), "priv", settings, cast(Any, self.connection)
+            cast(Any, self.runtime), "priv", settings, cast(Any, self.connection)
         )
 
     def hire(self, name: str, **more: Any) -> str:
@@ -87,10 +87,10 @@ class McpServerHarness:
 
     async def ask(self, body: MessageBody, sender: str) -> MessageBody:
         received = arrived(body, sender, to="tools/priv")
-        self.line.put(received)
+        self.runtime.put(received)
         id = received.header.id
-        await self.line.until(lambda: any(one.reply_to == id for one in self.line.sent))
-        return next(cast(MessageBody, one.body) for one in self.line.sent if one.reply_to == id)
+        await self.runtime.until(lambda: any(one.reply_to == id for one in self.runtime.sent))
+        return next(cast(MessageBody, one.body) for one in self.runtime.sent if one.reply_to == id)
 
     async def lists(self, sender: str) -> bool:
         answer = await self.ask(ListTools(), sender)

@@ -64,14 +64,14 @@ class SchedulerHome:
     """One agent's home, its bus and its scheduler, which may be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
-        self.line = FakeRuntime(folder)
+        self.runtime = FakeRuntime(folder)
         self.time = ManualTime()
-        self.home = self.line.home.agent(ADA)
+        self.home = self.runtime.home.agent(ADA)
         self.home.path.mkdir(parents=True)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        clock = Scheduler(cast(Runtime, self.line), self.time)
+        clock = Scheduler(cast(Runtime, self.runtime), self.time)
         self._task = asyncio.ensure_future(clock.run())
 
     async def kill(self) -> None:
@@ -84,12 +84,12 @@ class SchedulerHome:
     async def ask(self, body: Any, sender: str = "human") -> Any:
         header = arrived(body, sender, to="clock").header
         asked = Received(replace(header, flags=header.flags | Flag.ASK), body)
-        self.line.put(asked)
+        self.runtime.put(asked)
 
         def answers() -> list[Any]:
-            return [sent.body for sent in self.line.sent if sent.reply_to == asked.header.id]
+            return [sent.body for sent in self.runtime.sent if sent.reply_to == asked.header.id]
 
-        await self.line.until(lambda: bool(answers()))
+        await self.runtime.until(lambda: bool(answers()))
         return answers()[0]
 
     async def add(self, type_: str, action: Any = "look", **config: Any) -> str:
@@ -100,7 +100,7 @@ class SchedulerHome:
 
     def fired(self) -> list[TriggerFired]:
         """Return the messages to the coordinator."""
-        return [one for one in self.line.sent_to(COORDINATOR) if isinstance(one, TriggerFired)]
+        return [one for one in self.runtime.sent_to(COORDINATOR) if isinstance(one, TriggerFired)]
 
     def log(self, *types: str) -> None:
         """Append events to the agent's log, and notify the scheduler."""
@@ -109,7 +109,7 @@ class SchedulerHome:
                 event = Event(type=type_, agent_id=ADA, ts=self.time.now(), entity="bob")
                 seq = journal.count + 1
                 journal.append(event.model_copy(update={"seq": seq}).model_dump(mode="json"))
-        self.line.put(arrived(EventsGrew(agents=(ADA,)), "recorder", to="clock"))
+        self.runtime.put(arrived(EventsGrew(agents=(ADA,)), "recorder", to="clock"))
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ async def scheduled(tmp_path: Path) -> AsyncIterator[SchedulerHome]:
 async def test_trigger_fires_at_its_time_and_is_stored(scheduled: SchedulerHome) -> None:
     id = await scheduled.add("delayed", delay_seconds=60)
     scheduled.time.turn(60)
-    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    await scheduled.runtime.until(lambda: len(scheduled.fired()) == 1)
     [fired] = scheduled.fired()
     assert (fired.trigger_id, fired.action, fired.payload) == (
         id,
@@ -134,43 +134,43 @@ async def test_trigger_fires_at_its_time_and_is_stored(scheduled: SchedulerHome)
     table = await scheduled.ask(ListTriggers(agent=ADA))
     assert isinstance(table, TriggerTable)
     assert [row["status"] for row in table.triggers] == ["done"]
-    assert [e.type for e in scheduled.line.events()] == ["trigger.fired"]
-    assert [e.type for e in scheduled.line.reported] == ["trigger.created"]
+    assert [e.type for e in scheduled.runtime.events()] == ["trigger.fired"]
+    assert [e.type for e in scheduled.runtime.reported] == ["trigger.created"]
 
 
 async def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(
     scheduled: SchedulerHome,
 ) -> None:
     await scheduled.add("delayed", delay_seconds=60)
-    scheduled.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    scheduled.runtime.refusals[COORDINATOR] = LinkDown("the router is away")
     scheduled.time.turn(60)
-    await scheduled.line.until_logged("a firing waits")
+    await scheduled.runtime.until_logged("a firing waits")
     await scheduled.kill()
-    scheduled.line.refusals.clear()
+    scheduled.runtime.refusals.clear()
     scheduled.start()
-    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    await scheduled.runtime.until(lambda: len(scheduled.fired()) == 1)
 
 
 async def test_undelivered_firing_is_repeated_under_the_same_id(
     scheduled: SchedulerHome,
 ) -> None:
     await scheduled.add("scheduled", cron="0 * * * *", time_zone="UTC")
-    scheduled.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    scheduled.runtime.refusals[COORDINATOR] = LinkDown("the router is away")
     scheduled.time.turn(3600)
-    await scheduled.line.until_logged("a firing waits")
+    await scheduled.runtime.until_logged("a firing waits")
     written = scheduled.home.triggers.read_text()
     assert json.loads(written)["outbox"]
     await scheduled.kill()
-    scheduled.line.refusals.clear()
+    scheduled.runtime.refusals.clear()
     for _ in range(3):
         scheduled.home.triggers.write_text(written)
         scheduled.start()
-        await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+        await scheduled.runtime.until(lambda: len(scheduled.fired()) == 1)
         await scheduled.ask(ListTriggers(agent=ADA))
         await scheduled.kill()
     scheduled.start()
     assert len(scheduled.fired()) == 1
-    assert len([e for e in scheduled.line.events() if e.type == "trigger.fired"]) == 1
+    assert len([e for e in scheduled.runtime.events() if e.type == "trigger.fired"]) == 1
 
 
 async def test_events_during_downtime_fire_their_trigger(scheduled: SchedulerHome) -> None:
@@ -178,7 +178,7 @@ async def test_events_during_downtime_fire_their_trigger(scheduled: SchedulerHom
     await scheduled.kill()
     scheduled.log("node.completed", "node.failed")
     scheduled.start()
-    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    await scheduled.runtime.until(lambda: len(scheduled.fired()) == 1)
     scheduled.log("node.started")
     await scheduled.ask(ListTriggers(agent=ADA))
     assert len(scheduled.fired()) == 1
@@ -190,14 +190,14 @@ async def test_earlier_events_do_not_fire_a_new_trigger(
     scheduled.log("node.failed", "node.failed")
     await scheduled.add("on_event", event_pattern="node.failed")
     scheduled.log("node.failed")
-    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    await scheduled.runtime.until(lambda: len(scheduled.fired()) == 1)
     assert len(scheduled.fired()) == 1
 
 
 async def test_redelivered_message_creates_one_trigger(scheduled: SchedulerHome) -> None:
     body = CreateTrigger(agent=ADA, type="heartbeat", config={"interval_seconds": 60}, action="x")
     for _ in range(2):
-        scheduled.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
+        scheduled.runtime.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
     table = await scheduled.ask(ListTriggers(agent=ADA))
     assert len(table.triggers) == 1
 
@@ -248,7 +248,7 @@ async def test_trigger_is_paused_if_the_model_of_its_coordinator_cannot_be_calle
 ) -> None:
     id = await scheduled.add("heartbeat", interval_seconds=60)
     failed = TriggerFailed(agent=ADA, trigger_id=id, reason="the key is refused")
-    scheduled.line.put(arrived(failed, COORDINATOR, to="clock"))
+    scheduled.runtime.put(arrived(failed, COORDINATOR, to="clock"))
     table = await scheduled.ask(ListTriggers(agent=ADA))
     [row] = table.triggers
     assert (row["status"], row["reason"]) == ("paused", "the key is refused")

@@ -28,15 +28,15 @@ class LedTeam:
     """The coordinator of a team of two roles, as far as its turns need it; no process."""
 
     def __init__(self, home: Path, most_nodes: int = 50) -> None:
-        line: Any = FakeRuntime(home)
-        line.address = "shop/coordinator"
+        runtime: Any = FakeRuntime(home)
+        runtime.address = "shop/coordinator"
         about = {"id": AgentId("shop"), "name": "shop", "goal": "Build it", "model": "a/b"}
         team = RoleTeamTerms.model_validate(dict(TEAM))
         agent = Agent.model_validate(
             {**about, "roles": team, "worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         )
         args = CoordinatorArgs(agent=agent, run=RunId("r1"))
-        self.context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
+        self.context = CoordinatorContext(cast(Runtime, runtime), args, {}, EntityInbox())
         earlier = PriorWorkLookup(self.context)
         self.service = BoardService(self.context, {}, lambda *_of_event: None, earlier)
         self.lead = RoleTeamLead(self.context, self.service)

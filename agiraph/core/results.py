@@ -15,6 +15,7 @@ from pydantic import Field
 from agiraph.core.errors import InvalidInput
 from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record, finite, read_strict, refuse_constant, why_not_stored
+from agiraph.core.turns import encodable
 
 RESULT_FILE: Final = "result.json"
 FENCED: Final = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
@@ -58,7 +59,7 @@ def misfits(schema: dict[str, Any], value: object) -> str:
 def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
     """Return the value of a JSON text, and why it does not match the schema ('' if it does)."""
     try:
-        value = read_strict(text)
+        value = encodable(read_strict(text))
     except ValueError as error:
         return None, f"it is not JSON: {error}"
     return value, misfits(schema, value)
@@ -99,7 +100,7 @@ def _objects_in(text: str) -> Iterator[Any]:
             end = at + 1
         else:
             if not why_not_stored(value):
-                yield value
+                yield encodable(value)
         at = text.find("{", end)
 
 

@@ -16,8 +16,11 @@ from agiraph.core.redaction import map_texts
 JsonObject = dict[str, Any]
 
 
-def _encodable(value: Any) -> Any:
-    """Join surrogate pairs and replace single surrogates, which UTF-8 cannot encode."""
+def encodable(value: Any) -> Any:
+    """Return a JSON value with single surrogates, which UTF-8 cannot encode, replaced by U+FFFD.
+
+    Surrogate pairs are joined.
+    """
     return map_texts(value, _encodable_text)
 
 
@@ -29,8 +32,8 @@ def _encodable_text(text: str) -> str:
     return text
 
 
-SafeText = Annotated[str, AfterValidator(_encodable)]
-SafeObject = Annotated[JsonObject, AfterValidator(_encodable)]
+SafeText = Annotated[str, AfterValidator(encodable)]
+SafeObject = Annotated[JsonObject, AfterValidator(encodable)]
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled"]
 
@@ -38,7 +41,7 @@ StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled
 def json_in(text: str) -> Any:
     """Return the value of JSON text that a model wrote in its arguments, or the text itself."""
     try:
-        return _encodable(read_strict(text))
+        return encodable(read_strict(text))
     except ValueError:
         return text
 

@@ -89,6 +89,8 @@ def _encode(message: JsonObject) -> bytes:
 
 VERSION = 1
 CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
+SERVED = ("session/request_permission", "fs/read_text_file", "fs/write_text_file")
+NO_PARAMS = "its params must be an object of at most 64 levels, with integers of at most 64 bits"
 CANCELLED: JsonObject = {"outcome": {"outcome": "cancelled"}}
 QWEN_MODE_UPDATE = "qwen/notify/session/mode-update"
 LOST = (
@@ -207,11 +209,11 @@ class AcpDriver(Driver):
         return events if data else [*events, *self.complete_text()]
 
     def _read(self, message: JsonObject) -> list[AgentEvent]:
-        method, params = message.get("method"), message.get("params") or {}
+        method, params = message.get("method"), message.get("params")
         if isinstance(method, str):
             if "id" in message:
                 return self._requested(method, message["id"], params)
-            return self._notified(method, params)
+            return self._notified(method, mapping(params))
         answered = self._rpc.method_answered(message)
         if answered is None:
             return []
@@ -360,7 +362,10 @@ class AcpDriver(Driver):
 
     # --- what the agent requests -----------------------------------------------------------------
 
-    def _requested(self, method: str, id: object, params: JsonObject) -> list[AgentEvent]:
+    def _requested(self, method: str, id: object, params: object) -> list[AgentEvent]:
+        if method in SERVED and not isinstance(params, dict):
+            return [ProtocolOutput(self._rpc.refuse(id, INVALID_PARAMS, NO_PARAMS))]
+        params = mapping(params)
         match method:
             case "session/request_permission":
                 return self._permission_requested(id, params)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
-from agiraph.external.text import amount, mapping, number, rows, text_of
+from agiraph.external.text import amount, count, mapping, number, rows, text_of
 from agiraph.tools.approvals.policy import FURTHER_PATHS, GLOB_SIGNS
 from agiraph.tools.approvals.spellings import SEARCHED
 
@@ -109,7 +109,7 @@ def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
     is_change = TOOL_NAMES.get(str(known.get("kind"))) == "write_file"
     named = [arguments.get(key) for key in (*PATHS, *(MOVED if is_change else ()))]
     named += [row.get("path") for key in ("locations", "content") for row in rows(known.get(key))]
-    paths = [path for path in dict.fromkeys(named) if isinstance(path, str) and path]
+    paths = list(dict.fromkeys(path for path in named if isinstance(path, str) and path))
     is_search = known.get("kind") == "search"
     if is_search and not paths:
         paths = ["."]
@@ -216,7 +216,7 @@ def usage_of(counted: object) -> Usage | None:
     if not isinstance(counted, dict):
         return None
     keys = ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "totalTokens")
-    given, made, read, written, total = (max(0, number(counted.get(key)) or 0) for key in keys)
+    given, made, read, written, total = (count(counted.get(key)) for key in keys)
     if total >= given + made + read + written:
         given += read + written  # counted separately from the input
     return Usage(

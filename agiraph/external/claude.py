@@ -111,8 +111,8 @@ class ClaudeDriver(Driver):
                     for block in rows(blocks)
                     if isinstance(id := block.get("tool_use_id"), str)
                 ]
-            case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
-                return self._requested(id, request)
+            case {"type": "control_request", "request_id": str(id)}:
+                return self._requested(id, mapping(line.get("request")))
             case {"type": "result"}:
                 return self._turn_ended(line)
             case _:

@@ -6,12 +6,17 @@ import signal
 
 from agiraph.core.json_text import parse_json
 from agiraph.core.record import why_not_stored
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, encodable, json_in
 from agiraph.foreign.lines import LineSplitter
 
 LINE_BYTES = 64 << 20
 """The longest line of an external agent; a longer line is skipped."""
 SHOWN_CHARACTERS = 800
+LONGEST_INTEGER = 20
+"""The length of the longest integer of 64 bits in JSON."""
+BEYOND_64_BITS = 1 << 64
+MOST_AMOUNT = 10**12
+"""The largest plausible number of tokens or dollars; sums of such numbers stay below 64 bits."""
 FATAL_SIGNALS = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
 )
@@ -44,14 +49,27 @@ class JsonLinesReader:
 
 
 def _object(line: bytes) -> JsonObject | None:
-    """Return the object in a line; numbers that are not finite are replaced by null."""
+    """Return the object in a line, None if the line contains no object.
+
+    Numbers that are not finite, and fields whose value cannot be stored, are replaced by null, so
+    that a request still has its id and is answered. Lone surrogates are replaced by U+FFFD.
+    """
     try:
-        value = parse_json(line, parse_constant=lambda _: None, parse_float=_finite_or_none)
+        value = parse_json(
+            line, parse_constant=lambda _: None, parse_float=_finite_or_none, parse_int=_integer
+        )
     except ValueError:
         return None
-    if not isinstance(value, dict) or why_not_stored(value):
+    if not isinstance(value, dict):
         return None
-    return value
+    stored = {key: None if why_not_stored({key: field}) else field for key, field in value.items()}
+    found: JsonObject = encodable(stored)
+    return found
+
+
+def _integer(digits: str) -> int:
+    """Return an integer; a much longer one, which Python may refuse to read, as one of 65 bits."""
+    return int(digits) if len(digits) <= LONGEST_INTEGER else BEYOND_64_BITS
 
 
 def _finite_or_none(number: str) -> float | None:
@@ -94,11 +112,7 @@ def text_of(value: object) -> str:
 def unquoted(message: str) -> str:
     """Return the model service's message from an error that quotes the service's whole answer."""
     quoted = message.strip().removeprefix("[API Error: ").removesuffix("]")
-    try:
-        answer = parse_json(quoted)
-    except ValueError:
-        return message
-    return text_of(mapping(mapping(answer).get("error")).get("message")) or message
+    return text_of(mapping(mapping(json_in(quoted)).get("error")).get("message")) or message
 
 
 def mapping(value: object) -> JsonObject:
@@ -122,7 +136,7 @@ def count(value: object) -> int:
 
 
 def amount(value: object) -> float | None:
-    """Return a finite number >= 0, or None for any other value."""
+    """Return a number from 0 to MOST_AMOUNT, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if math.isfinite(value) and value >= 0 else None
+    return value if 0 <= value <= MOST_AMOUNT else None

@@ -42,6 +42,8 @@ class PermissionRequests:
         self._key = key
         self._one_at_a_time = asyncio.Lock()
         self._requests = Counter[str]()
+        self._number = 0
+        """The number of the last request: the agent's own ids may repeat."""
 
     async def refusal_of(self, requested: PermissionRequested) -> str:
         """Return '' if it is permitted, else the reason; waits for the human if a rule demands it.
@@ -50,7 +52,8 @@ class PermissionRequests:
         """
         self._count(requested)
         worker = self._worker
-        key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{requested.request}"
+        self._number += 1
+        key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{self._number}"
         call = ToolCall(id=key, name=requested.tool, arguments=requested.arguments)
         async with self._one_at_a_time:
             question = self._approval_for(OpenCall(call, key))

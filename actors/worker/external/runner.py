@@ -180,12 +180,14 @@ class ExternalAgentRunner:
             self._permissions,
         )
         sandbox = self._launcher.sandbox
+        failure = f"{shlex.join(command.words[:1])} cannot be started"
         try:
             async with reported_if_cancelled(sandbox, worker.scope, worker.report):
-                ended = await session.run(command, environment, worker.files.home.process_guard)
+                await session.start(command, environment, worker.files.home.process_guard)
+                failure = f"{self._agent.name} was ended"
+                ended = await session.run()
         except (OSError, ValueError) as error:
-            program = shlex.join(command.words[:1])
-            raise NodeLimitReached(f"{program} cannot be started: {error}") from None
+            raise NodeLimitReached(f"{failure}: {error}") from None
         await self._permissions.withdraw_all()
         await report_input_news(sandbox, worker.scope, worker.report)
         self._record_end(ended, await self._launcher.settle_costs())

@@ -68,7 +68,7 @@ class AgentSessionResult:
 
 
 class AgentSession:
-    """One start. The agent and all its descendants have ended when `run` returns."""
+    """One start. The agent and all its descendants have ended when `run` returns or raises."""
 
     def __init__(
         self,
@@ -104,10 +104,8 @@ class AgentSession:
         self._began_at = self._active_at = self._clock.monotonic()
         self._refused_at: float | None = None
 
-    async def run(
-        self, command: AgentCommand, environment: dict[str, str], folder: Path
-    ) -> AgentSessionResult:
-        """Start `command` and wait for its end. Raises OSError, ValueError if it cannot start."""
+    async def start(self, command: AgentCommand, environment: dict[str, str], folder: Path) -> None:
+        """Start `command`; raises OSError, ValueError if that fails. `run` must follow at once."""
         self._process = await ExternalAgentProcess.start(
             command.words,
             standins=command.standins,
@@ -117,8 +115,11 @@ class AgentSession:
             opening=self._driver.opening(),
             keeps_stdin_open=self._driver.is_two_way,
         )
-        self._report_started()
+
+    async def run(self) -> AgentSessionResult:
+        """Handle the output of the started agent until its end."""
         try:
+            self._report_started()
             self._tasks.start(self._attend())
             await first_to_end(
                 self._read_to_end(), self._must_end.wait(), self._tasks.until_broken()

@@ -127,6 +127,23 @@ def test_a_request_without_an_option_that_fits_is_cancelled(connection: AcpConne
     assert connection.last["result"] == CANCELLED
 
 
+@pytest.mark.parametrize("params", [[1], "text", None, {"path": "a", "line": 10**30}])
+@pytest.mark.parametrize("method", ["fs/read_text_file", "session/request_permission"])
+def test_request_with_unreadable_params_is_answered_with_an_error(
+    connection: AcpConnection, method: str, params: Any
+) -> None:
+    assert connection.receive({"id": 5, "method": method, "params": params}) == []
+    assert (connection.last["id"], connection.last["error"]["code"]) == (5, -32602)
+    assert connection.receive({"method": "session/update", "params": params}) == []
+
+
+def test_half_of_an_emoji_in_a_path_or_a_command_is_replaced(connection: AcpConnection) -> None:
+    connection.requests(1, "fs/read_text_file", path="cut \ud83d")
+    assert connection.last["error"]["message"] == "Resource not found: cut \ufffd"
+    asked = connection.asks(2, kind="execute", rawInput={"command": "ls \ud83d"})
+    assert asked == [PermissionRequested("2", "bash", {"command": "ls \ufffd"})]
+
+
 # --- sessions ------------------------------------------------------------------------------------
 
 

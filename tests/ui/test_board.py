@@ -66,7 +66,7 @@ def card(page: Page, name: str) -> Locator:
 
 def run_again(panel: Locator, dialog: Locator, because: str) -> None:
     panel.get_by_role("button", name="Run again").click()
-    dialog.get_by_label("Why").fill(because)
+    dialog.get_by_label("Reason").fill(because)
     dialog.get_by_role("button", name="Run again").click()
 
 
@@ -159,7 +159,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(
     expect(written).to_have_text("1")
     live_home.kill(f"coordinator {agent}")
     panel.get_by_role("button", name="Cancel node").click()
-    dialog.get_by_label("Why").fill("No longer needed")
+    dialog.get_by_label("Reason").fill("No longer needed")
     assert_accessible(page)
     dialog.get_by_role("button", name="Cancel node").click()
     expect(card(page, "intel-chips")).to_contain_text("cancelled by the human")

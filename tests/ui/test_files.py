@@ -96,7 +96,7 @@ def test_files_are_shown_by_type_and_run_nothing(visitor: Visitor, live_home: Li
     expect(page.get_by_text("window.ran=1").last).to_be_visible()
     page.evaluate(PDF_VIEWER % "false")
     open_file(page, "letter.pdf")
-    expect(page.get_by_text("This browser shows no PDF.")).to_be_visible()
+    expect(page.get_by_text("This browser cannot show PDF files.")).to_be_visible()
     page.add_init_script(PDF_VIEWER % "true")
     page.reload()
     expect(page.locator("iframe[src^='blob:']")).to_be_visible()

@@ -29,7 +29,7 @@ def test_learned_notes_are_found_followed_and_removed(
         client.add_knowledge(AddKnowledgeRequest.model_validate(what))
         until(lambda: len(client.knowledge(agent=agent.name).nodes) >= 2, "the run is learned from")
     page = visitor.go("knowledge")
-    expect(page.get_by_text("What earlier runs have taught.")).to_be_visible()
+    expect(page.get_by_text("Notes of earlier runs. Notes that match")).to_be_visible()
     side = page.get_by_role("navigation", name="Knowledge nodes")
     expect(side.get_by_role("link", name="Short reports")).to_be_visible()
     assert_accessible(page)

@@ -57,7 +57,7 @@ def test_keys_and_the_palette_open_every_page(visitor: Visitor, live_home: LiveH
     expect(page).to_have_title(re.compile(r"Memory · Agiraph$"))
 
     page.keyboard.press("ControlOrMeta+k")
-    palette = page.get_by_role("dialog", name="Search pages and actions")
+    palette = page.get_by_role("dialog", name="Command palette")
     assert_accessible(page)
     page.emulate_media(color_scheme="light")
     expect(page.locator("html")).to_have_attribute("data-theme", "light")

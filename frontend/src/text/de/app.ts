@@ -44,7 +44,7 @@ export const app: typeof en = {
   dark: "Dunkel",
   system: "Wie im System",
   language: "Sprache",
-  palette: "Seiten und Aktionen suchen",
+  palette: "Befehlspalette",
   paletteHint: "Name eines Agenten, eines Workers oder einer Seite",
   paletteNothing: "Nichts gefunden",
   pages: "Seiten",

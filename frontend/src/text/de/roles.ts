@@ -116,7 +116,7 @@ export const roles: typeof en = {
   responsibilities: "Zuständigkeiten",
   mayWrite: "Ein lokales Modell darf Werkzeuge benutzen und Dateien schreiben",
   remove: "{{role}} entfernen",
-  reset: "Auf Standard zurücksetzen",
+  reset: "Zurücksetzen",
   resetRole: "{{role}} auf Standard zurücksetzen",
   addRole: "Rolle hinzufügen",
   addRoleName: "Name der neuen Rolle",

@@ -42,7 +42,7 @@ export const app = {
   dark: "Dark",
   system: "Same as the system",
   language: "Language",
-  palette: "Search pages and actions",
+  palette: "Command palette",
   paletteHint: "Type the name of an agent, a worker or a page",
   paletteNothing: "Nothing matches",
   pages: "Pages",

@@ -122,7 +122,7 @@ export const roles = {
   responsibilities: "Responsibilities",
   mayWrite: "A local model may use tools and write files",
   remove: "Remove {{role}}",
-  reset: "Reset to the default",
+  reset: "Reset",
   resetRole: "Reset {{role}} to the default",
   addRole: "Add a role",
   addRoleName: "Name of the new role",

@@ -17,7 +17,7 @@ from tests.ui.visitor import Visitor, assert_accessible
 FORBIDDEN = 403
 WRITES = re.compile(
     r"^(New agent|Pause|Resume|Stop|Delete|Archive|Restore|Kill|Set a budget|Add a trigger"
-    r"|Run again|Move|Cancel node|Send|Another run|Test|Invite a host|Remove|New note)"
+    r"|Run again|Move|Cancel node|Send|Start another run|Test|Invite a host|Remove|New note)"
 )
 
 

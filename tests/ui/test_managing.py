@@ -109,7 +109,7 @@ def test_settings_are_changed_in_the_form_and_as_text(
     expect(review.get_by_role("region", name="Difference")).to_contain_text("max_nodes: 150")
     file.write_text(f"{file.read_text()}# by an editor\n")
     review.get_by_role("button", name="Save").click()
-    expect(review.get_by_role("alert")).to_contain_text("was changed meanwhile")
+    expect(review.get_by_role("alert")).to_contain_text("was changed by another")
     review.get_by_role("button", name="Review again").click()
     review.get_by_role("button", name="Save").click()
     expect(page.get_by_text("agiraph.yaml is saved", exact=True)).to_be_visible()
@@ -181,7 +181,9 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     page.get_by_role("menuitem", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     held = page.get_by_role("dialog", name="Remove north anyway?")
-    expect(held).to_contain_text("shop/ada cannot be moved. Workers that cannot be moved are killed")
+    expect(held).to_contain_text(
+        "shop/ada cannot be moved. Workers that cannot be moved are killed"
+    )
     held.get_by_role("button", name="Kill and remove").click()
     expect(north).to_have_count(0)
     harmless(page)

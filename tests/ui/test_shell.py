@@ -95,7 +95,7 @@ def test_agent_is_found_archived_restored_and_deleted(
 
     page.get_by_role("searchbox", name="Find an agent").fill("put away")
     expect(row(page, "put-away")).to_contain_text("1 question")
-    row(page, "put-away").get_by_role("button", name="What can be done").click()
+    row(page, "put-away").get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name="Archive").click()
     page.get_by_role("dialog").get_by_role("button", name="Archive").click()
     expect(row(page, "put-away")).to_have_count(0)
@@ -104,7 +104,7 @@ def test_agent_is_found_archived_restored_and_deleted(
     row(page, "put-away").get_by_role("button", name="Restore").click()
     expect(row(page, "put-away")).to_have_count(0)
     page.get_by_role("tab", name="All").click()
-    row(page, "put-away").get_by_role("button", name="What can be done").click()
+    row(page, "put-away").get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name="Archive").click()
     page.get_by_role("dialog").get_by_role("button", name="Archive").click()
     page.get_by_role("tab", name="Archive").click()

@@ -59,5 +59,5 @@ def panel(page: Page, title: str) -> Locator:
 
 def do(page: Page, item: str) -> None:
     """Do something by the menu of the page."""
-    page.get_by_role("main").get_by_role("button", name="What can be done").click()
+    page.get_by_role("main").get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name=item).click()

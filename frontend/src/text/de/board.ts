@@ -32,7 +32,7 @@ export const board: typeof en = {
   endedOf: "{{ended}} von {{count}}",
   evidence: "Prüfungen und ihre Ausgabe",
   exit: "Exit-Code {{code}}",
-  failedBefore: "Grund für das Ende des letzten Versuchs",
+  failedBefore: "Ende des letzten Versuchs",
   filter: "Nur Knoten mit diesem Status anzeigen",
   fit: "Ganze Tafel anzeigen",
   focus: "Fokus",

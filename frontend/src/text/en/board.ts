@@ -29,7 +29,7 @@ export const board = {
   endedOf: "{{ended}} of {{count}}",
   evidence: "Checks and their output",
   exit: "exit code {{code}}",
-  failedBefore: "Reason of the last attempt's end",
+  failedBefore: "End of the last attempt",
   filter: "Show only nodes with the status",
   fit: "Show the whole board",
   focus: "Focus",

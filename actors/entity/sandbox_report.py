@@ -35,7 +35,7 @@ OF_WORKER = (
     "which lasts until your node ends. Other workers see only published files."
 )
 OF_COORDINATOR = (
-    "Commands write in the run's folder, but not in `nodes/`, in `MEMORY.md` and `memory/`, and in "
+    "Commands write in the run's folder except `nodes/`, in `MEMORY.md`, in `memory/`, and in "
     "`/tmp`, which is empty at the start of each command. Workers see `_plan.md`, messages, "
     "attachments and published files."
 )

@@ -30,7 +30,7 @@ def test_prompts_describe_the_machine_and_tmp_lasts_until_the_node_ends(
     for name, network in (("ada", "no"), ("coordinator", "yes")):
         [prompt] = {one.system for one in live_home.server.requests if one.is_for(name)}
         assert "### This machine" in prompt
-        assert f"Programs: {python} with pytest" in prompt
+        assert f"Programs: {python} (with pytest" in prompt
         assert f"Network of commands: {network}." in prompt
         assert f"{load_config().shell.output_limit:,} bytes of its output" in prompt
     previews = [told["preview"] for told in outcome.data("tool.result") if told["tool"] == "bash"]

@@ -24,7 +24,7 @@ MOST_BYTES = 2_000
 
 @lru_cache(maxsize=8)
 def inventory(path: str) -> tuple[str, ...]:
-    """Return the known programs of a PATH, such as `python3 3.11 with pytest`, `node 22.1.0`."""
+    """Return the known programs of a PATH, such as `python3 3.11 (with pytest)`, `node 22.1.0`."""
     found = ((name, shutil.which(name, path=path)) for name in KNOWN)
     return tuple(_described(name, os.path.realpath(place), place) for name, place in found if place)
 
@@ -33,7 +33,7 @@ def _described(name: str, real: str, place: str) -> str:
     version = "".join(list(_versions(name, Path(real)))[:1])
     words = [name, version] if version else [name]
     if name == "python3" and version and (packages := _packages(place, version)):
-        words += ["with", ", ".join(packages)]
+        words.append(f"(with {', '.join(packages)})")
     return " ".join(words)
 
 

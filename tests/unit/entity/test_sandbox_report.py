@@ -106,7 +106,7 @@ def test_machine_section_names_programs_with_versions(
     found(monkeypatch, WORKS)
     text = machine(tmp_path, person.path.removesuffix(f":{os.defpath}"))
     assert "its own Python environment: `$AGIRAPH_INPUT/.venv/bin/python`." in text
-    assert "- Programs: python3 3.11 with pytest, node 22.1.0, npm, rg, jq, ruby." in text
+    assert "- Programs: python3 3.11 (with pytest), node 22.1.0, npm, rg, jq, ruby." in text
     assert machine(tmp_path, str(tmp_path)).count("Programs: none of the usual ones.") == 1
 
 

@@ -169,14 +169,21 @@ def redirect_output(log: Path) -> None:
 def rotate_output(log: Path) -> None:
     """Begin the next file if our stderr goes into this log and it is large; OSErrors are ignored.
 
-    A process that runs for months has no restart that would rotate it.
+    It is called after each line: a server can fill a disk in the minutes before a restart. Until
+    the file is large, that costs one system call.
     """
     with suppress(OSError):
-        ours, there = os.fstat(2), status_of(log)
-        if there is None or ours.st_size <= LOG_LIMIT or not os.path.samestat(ours, there):
+        ours = os.fstat(2)
+        if ours.st_size <= LOG_LIMIT:
             return
+        there = status_of(log)
+        if there is None or not os.path.samestat(ours, there):
+            return
+        is_stdout_too = os.path.samestat(ours, os.fstat(1))
         out = open_log(log)
         os.dup2(out, 2)
+        if is_stdout_too:
+            os.dup2(out, 1)
         os.close(out)
 
 

@@ -17,10 +17,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
+from actors.runtime.child import rotate_output
 from actors.runtime.crash_counter import CrashCounter, file_name
 from actors.runtime.event_reporter import EventReporter
 from actors.runtime.heartbeat import HeartbeatSender
@@ -349,9 +351,10 @@ def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True)
     except ValidationError as error:
         _say_refused(error)
         return EXIT_BAD_CONFIG
-    path = Home(launch.home).system.log(launch.address)
-    file = LogFile(path, config.log.file_bytes, config.log.files)
-    set_up_logging(config.log.level, config.log.format, file=file)
+    system = Home(launch.home).system
+    file = LogFile(system.log(launch.address), config.log.file_bytes, config.log.files)
+    rotate = partial(rotate_output, system.errors(launch.address))
+    set_up_logging(config.log.level, config.log.format, file=file, rotate=rotate)
     run = launch.args.get("run")
     with bound(entity=launch.address, incarnation=launch.incarnation, run=run):
         return run_loop(_run(launch, config, serve, waits_for_room))

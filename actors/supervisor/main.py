@@ -5,12 +5,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import click
 import setproctitle
 
-from actors.runtime.child import title_of
+from actors.runtime.child import rotate_output, title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
 from actors.supervisor.options import SupervisorOptions
@@ -202,9 +203,10 @@ def run(options: SupervisorOptions) -> int:
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)
     log = options.config.log
-    path = Home(options.home).system.log(SUPERVISOR)
-    file = LogFile(path, log.file_bytes, log.files)
-    set_up_logging(log.level, log.format, file=file)
+    system = Home(options.home).system
+    file = LogFile(system.log(SUPERVISOR), log.file_bytes, log.files)
+    rotate = partial(rotate_output, system.errors(SUPERVISOR))
+    set_up_logging(log.level, log.format, file=file, rotate=rotate)
     try:
         with bound(entity=SUPERVISOR):
             return run_loop(Supervisor(options).run())

@@ -14,7 +14,6 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from actors.runtime.child import rotate_output
 from actors.runtime.environment import addresses_in, secret_names
 from actors.runtime.linux import hide_environment
 from actors.supervisor.child_monitor import ChildMonitor
@@ -127,7 +126,6 @@ class Supervisor:
             if self._children.hosts is not None:
                 self._children.hosts.check()
             self._children.stop_left()
-            rotate_output(Home(self.home).system.errors(SUPERVISOR))
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.

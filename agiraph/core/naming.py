@@ -48,6 +48,35 @@ def cut(text: str, most: int) -> str:
     return text[: most - len(tail)] + tail
 
 
+ERROR_CHARACTERS: Final = 300
+CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def error_line(text: str, most: int = ERROR_CHARACTERS) -> str:
+    """Return the error text of another program or service as one line of at most `most` characters.
+
+    Control characters are removed; a shortened text ends with the full length.
+    """
+    head = text[: 4 * most]
+    line = with_unseen_shown(" ".join(CONTROLS.sub(" ", head).split()))
+    if len(head) == len(text) and len(line) <= most:
+        return line
+    tail = f"... ({len(text)} characters in all)"
+    return line[: most - len(tail)] + tail
+
+
+LINE_END: Final = "⏎"
+_LINE_ENDS: Final = re.compile(r"\s*[\n\u2028\u2029]\s*")
+
+
+def on_one_line(text: str) -> str:
+    """Return a text on one line, with `⏎` for its line ends and one space for other white space.
+
+    A line end must be visible: `true # tidy up` and a command below it are not one comment.
+    """
+    return " ".join(_LINE_ENDS.sub(f" {LINE_END} ", text.strip()).split())
+
+
 def short_name(entity: str) -> str:
     """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
     head, dash, tail = entity.rpartition("-")

@@ -6,7 +6,7 @@ and its work (entity, incarnation, run, node) come from context variables, see `
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, cast
@@ -66,13 +66,15 @@ def set_up_logging(
     style: Style = "text",
     stream: TextIO | None = None,
     file: LogFile | None = None,
+    rotate: Callable[[], None] = lambda: None,
 ) -> None:
     """Log to `stream` (stderr), and as JSON to `file`, from now on.
 
+    `rotate` is called after each line on `stream`: it begins the next file of a redirected stderr.
     Records of libraries are logged from warnings up, ours from `level` up.
     """
     out = stream if stream is not None else sys.stderr
-    handler = _StreamHandler(out)
+    handler = _StreamHandler(out, rotate)
     handler.setFormatter(formatter(style, colors=out.isatty()))
     lowest = logging.getLevelName(level.upper())
     root = logging.getLogger()
@@ -99,6 +101,15 @@ def formatter(style: Style, *, colors: bool = False) -> logging.Formatter:
 
 class _StreamHandler(logging.StreamHandler[TextIO]):
     """Writes lines to a stream; a line that cannot be written (a full disk) is lost."""
+
+    def __init__(self, stream: TextIO, rotate: Callable[[], None]) -> None:
+        super().__init__(stream)
+        self._rotate = rotate
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, and begin the next file if this one is large."""
+        super().emit(record)
+        self._rotate()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
         """Drop the line."""

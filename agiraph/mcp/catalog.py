@@ -5,13 +5,14 @@ Models call a server's tools by names that every provider accepts: `server__tool
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from agiraph.core.naming import error_line
 from agiraph.core.record import Record
 from agiraph.mcp.mending import LeftOut
 from agiraph.mcp.schemas import JsonObject, parameters_of
@@ -57,7 +58,10 @@ def server_of(name: str) -> str:
 DESCRIPTION_LIMIT = 1024
 """The longest description that all providers accept."""
 INSTRUCTIONS_LIMIT = 2000
+LONGEST_OWN_NAME = 256
+"""The longest name that a server may give to a tool; the protocol advises 128."""
 MOST_TOOLS = 200
+MOST_NAMED = 50
 READ_RESOURCE = "@read_resource"
 GET_PROMPT = "@get_prompt"
 """Tools that we make from a server's resources and prompts; no tool of a server begins with `@`."""
@@ -83,6 +87,7 @@ class ServedTool(Record):
 class ToolCatalog(Record):
     """The tools of one server; `problem` is the reason why they are not known, '' if they are.
 
+    `said` is the server's own text about the problem, for people: no prompt contains it.
     `left_out` are its tools that are not offered. `settings` is the fingerprint of its settings at
     that time, `found_at` epoch seconds.
     """
@@ -95,6 +100,7 @@ class ToolCatalog(Record):
     tools: tuple[ServedTool, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     problem: str = ""
+    said: str = ""
     found_at: float = 0.0
 
     def tool(self, tool: str) -> ServedTool | None:
@@ -120,8 +126,12 @@ def make_catalog(
         name = str(tool["name"])
         if listed.get(name) == tool:
             continue  # a page that was listed twice
-        if name in listed:
-            left_out.append(LeftOut(name=name, why="another tool has the same name"))
+        if len(name) > LONGEST_OWN_NAME:
+            why = f"its name is longer than {LONGEST_OWN_NAME} characters"
+            left_out.append(LeftOut(name=error_line(name), why=why))
+        elif name in listed:
+            why = "another tool has the same name"
+            left_out.append(LeftOut(name=error_line(name), why=why))
         elif any(fnmatchcase(name, pattern) for pattern in settings.only):
             listed[name] = tool
     made = [READ_RESOURCE] if has_resources else []
@@ -196,7 +206,12 @@ def in_words(left_out: Iterable[LeftOut]) -> str:
     names: dict[str, list[str]] = {}
     for one in left_out:
         names.setdefault(one.why, []).append(one.name)
-    return "; ".join(f"{', '.join(some)} ({why})" for why, some in names.items())
+    return "; ".join(f"{_named(some)} ({why})" for why, some in names.items())
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def read_catalog(file: Path) -> ToolCatalog | None:

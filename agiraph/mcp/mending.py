@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agiraph.core.naming import error_line
 from agiraph.core.record import Record
 
 JsonObject = dict[str, Any]
@@ -145,7 +146,7 @@ def _listing(method: str, said: JsonObject) -> Mended:
         if isinstance(one, Mapping) and isinstance(one.get(kind.must), str) and one[kind.must]:
             if is_deeper(one, DEEPEST_ENTRY):
                 why = f"it is nested more than {DEEPEST_ENTRY} levels deep"
-                left_out.append(LeftOut(name=one[kind.must], why=why))
+                left_out.append(LeftOut(name=error_line(one[kind.must]), why=why))
             else:
                 entries.append(kind.entry(one))
         else:

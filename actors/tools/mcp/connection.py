@@ -13,10 +13,11 @@ from actors.runtime.runtime import Runtime
 from actors.tools.mcp.command_line import command_of
 from actors.tools.mcp.mcp_calls import list_all
 from actors.tools.mcp.pipes import over_pipes
-from actors.tools.mcp.session import McpSession
+from actors.tools.mcp.session import McpSession, ServerFailed
 from actors.tools.mcp.transports import Transport, over_http
 from agiraph.agent.summary import one_line
 from agiraph.core.errors import Refused
+from agiraph.core.naming import error_line
 from agiraph.mcp.catalog import (
     ServedTool,
     ToolCatalog,
@@ -30,6 +31,8 @@ from agiraph.storage.files import replace_file
 
 RETRY_SECONDS = 2.0
 """A server that could not be started is not tried again sooner: requests fail at once."""
+LIST_SECONDS = 5.0
+"""The shortest time between two listings: a server may report a change after each of them."""
 LINE_LIMIT = 2000
 LINES_SHOWN = 3
 SHOWN_OF_LINE = 200
@@ -71,8 +74,9 @@ class McpConnection:
                 return await self._connect()
             except (Refused, OSError) as error:
                 self._failed_at = clock.monotonic()
-                problem = self._unusable(error) + self._last_words()
-                self._store(ToolCatalog(server=self._server, problem=problem))
+                problem = self._unusable(error)
+                said = "; it wrote: ".join(filter(None, (self.said_in(error), self._last_words())))
+                self._store(ToolCatalog(server=self._server, problem=problem, said=said))
                 raise Refused(problem) from None
 
     async def current_catalog(self, *, refresh: bool) -> ToolCatalog:
@@ -85,7 +89,8 @@ class McpConnection:
             if refresh or self._changed.is_set():
                 await self._list_tools(session)
         except Refused as error:
-            return self.catalog.model_copy(update={"problem": self._unusable(error)})
+            update = {"problem": self._unusable(error), "said": self.said_in(error)}
+            return self.catalog.model_copy(update=update)
         return self.catalog
 
     def tool(self, tool: str) -> ServedTool:
@@ -102,11 +107,13 @@ class McpConnection:
     def _unusable(self, error: Exception) -> str:
         return self.redacted(f"server '{self._server}' cannot be used: {error}")
 
+    def said_in(self, error: Exception) -> str:
+        """Return the server's own text in an error as one short line, '' if there is none."""
+        return error_line(self.redacted(error.said)) if isinstance(error, ServerFailed) else ""
+
     def _last_words(self) -> str:
-        """Return the stderr of a server that failed to start, for an error; '' if it is empty."""
-        if not self._said:
-            return ""
-        return f"; it wrote: {' / '.join(self._said)}"
+        """Return the last lines on stderr of a server that failed to start."""
+        return " / ".join(self._said)
 
     async def close(self) -> None:
         """Close the connection, which ends a server's local process."""
@@ -114,8 +121,15 @@ class McpConnection:
         if session is not None:
             await session.close()
 
+    def report_change(self) -> None:
+        """Record that the server's tools may have changed."""
+        self._changed.set()
+
     async def follow_changes(self) -> None:
-        """List the tools again whenever the server reports that they have changed, forever."""
+        """List the tools again after each report of a change, at most every LIST_SECONDS; forever.
+
+        All reports within that time cause one further listing.
+        """
         while True:
             await self._changed.wait()
             session = self._session
@@ -125,12 +139,14 @@ class McpConnection:
             try:
                 await self._list_tools(session)
             except Refused as error:
-                self._runtime.log.warning("its tools could not be listed", reason=str(error))
+                reason, said = str(error), self.said_in(error) or None
+                self._runtime.log.warning("its tools could not be listed", reason=reason, said=said)
+            await asyncio.sleep(LIST_SECONDS)
 
     async def _connect(self) -> McpSession:
         await self.close()
         self._said.clear()
-        session = McpSession(self._server, self._changed.set, self._log_line)
+        session = McpSession(self._server, self.report_change, self._log_line)
         await session.open(self._transport(session), self._runtime.config.mcp.start_seconds)
         try:
             await self._list_tools(session)
@@ -154,7 +170,7 @@ class McpConnection:
         return over_pipes(command, self._log_line)
 
     def _log_line(self, line: str) -> None:
-        text = self.redacted(line[:LINE_LIMIT])
+        text = self.redacted(line)[:LINE_LIMIT]
         self._runtime.log.info("its server says", line=text)
         if text.strip():
             self._said.append(one_line(text, SHOWN_OF_LINE))
@@ -186,8 +202,8 @@ class McpConnection:
         self._store(
             ToolCatalog(
                 server=self._server,
-                title=(about.title or about.name) if about else "",
-                version=about.version if about else "",
+                title=error_line(about.title or about.name) if about else "",
+                version=error_line(about.version) if about else "",
                 instructions=cut_instructions(client.instructions or ""),
                 tools=tools,
                 left_out=left_out,

@@ -1,14 +1,14 @@
 """The requests to a server over a session, and its answers as text.
 
 An error of the connection is McpConnectionLost: it is not known whether the server has executed the
-request. Any other error is the server's own answer, and Refused.
+request. Any other error is the server's own answer, and ServerFailed.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actors.tools.mcp.session import McpSession, reason_of
-from agiraph.core.errors import InvalidInput, Refused
+from actors.tools.mcp.session import McpSession, ServerFailed, failure_of
+from agiraph.core.errors import InvalidInput
 from agiraph.mcp.catalog import GET_PROMPT, READ_RESOURCE, ServedTool
 from agiraph.mcp.rendering import (
     prompt_list,
@@ -33,7 +33,7 @@ LISTS = {
 }
 
 
-class McpConnectionLost(Refused):
+class McpConnectionLost(ServerFailed):
     """The connection failed during a request."""
 
 
@@ -42,7 +42,7 @@ async def call_tool(
 ) -> tuple[str, bool]:
     """Return the result of a tool as text, and whether it is an error of the tool.
 
-    Raises Refused, McpConnectionLost.
+    Raises Refused, ServerFailed, McpConnectionLost.
     """
     if tool.tool == READ_RESOURCE:
         return await _read_resource(session, tool.name, arguments), False
@@ -103,7 +103,7 @@ async def _list_templates(session: McpSession) -> list[JsonObject]:
         return await list_all(session, "resource_templates")
     except McpConnectionLost:
         raise
-    except Refused:
+    except ServerFailed:
         return []
 
 
@@ -119,17 +119,22 @@ async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> 
     except MCPError as error:
         if error.code == CONNECTION_CLOSED or not session.is_up:
             session.mark_lost()
-            raise McpConnectionLost(f"its server's connection was closed ({error})") from None
-        raise Refused(str(error) or f"error {error.code}") from None
+            raise McpConnectionLost("its connection was closed", str(error)) from None
+        raise failure_of(error) from None
     except ValidationError as error:
-        raise Refused(f"its answer violates the protocol: {error}") from None
+        raise ServerFailed("its answer violates the protocol", str(error)) from None
     except RuntimeError as error:  # the SDK's, about an answer that it does not expect
         if session.is_up:
-            raise Refused(f"its answer is unexpected: {error}") from None
-        raise McpConnectionLost(reason_of(error)) from None
+            raise ServerFailed("its answer is unexpected", str(error)) from None
+        raise _lost(error) from None
     except (OSError, ExceptionGroup, ClosedResourceError, BrokenResourceError) as error:
         session.mark_lost()
-        raise McpConnectionLost(reason_of(error)) from None
+        raise _lost(error) from None
+
+
+def _lost(error: BaseException) -> McpConnectionLost:
+    failure = failure_of(error)
+    return McpConnectionLost(str(failure), failure.said)
 
 
 def _plain(value: Any) -> JsonObject:

@@ -14,6 +14,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.mcp.callers import Callers
 from actors.tools.mcp.connection import McpConnection
 from actors.tools.mcp.mcp_calls import McpConnectionLost, call_tool
+from actors.tools.mcp.session import ServerFailed
 from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import TOOLS_PREFIX
@@ -144,6 +145,8 @@ class McpServerProcess:
                 self._set_repeatable(call, tool.is_repeatable)
                 async with asyncio.timeout(seconds):
                     text, is_error = await self._ask(id, call, tool, body)
+        except ServerFailed as error:
+            return _failed(self._failure(error))
         except TimeoutError:
             return _failed(TOO_LONG.format(tool=body.tool, seconds=seconds))
         except Refused as error:
@@ -152,9 +155,18 @@ class McpServerProcess:
             # An unforeseen failure of one call must not end the other calls.
             self._runtime.log.exception("a call crashed", tool=body.tool)
             return _failed(f"{body.tool} broke ({type(error).__name__})")
-        mark = secrets.token_hex(MARK_BYTES)
-        content = quoted(tool.name, text, limit=self._config.result_limit, mark=mark)
-        return ToolResult(content=self._connection.redacted(content), is_error=is_error)
+        content = self._quoted(f"result of {tool.name}", self._connection.redacted(text))
+        return ToolResult(content=content, is_error=is_error)
+
+    def _quoted(self, what: str, text: str) -> str:
+        limit, mark = self._config.result_limit, secrets.token_hex(MARK_BYTES)
+        return quoted(what, text, limit=limit, mark=mark)
+
+    def _failure(self, error: ServerFailed) -> str:
+        """Return why a call failed: our reason, and the server's own text between marks."""
+        reason = f"server '{self._server}' failed: {error}"
+        said = self._connection.said_in(error)
+        return f"{reason}\n{self._quoted('its own text', said)}" if said else reason
 
     async def _ask(
         self, id: bytes, call: CallInFlight, tool: ServedTool, body: CallTool
@@ -162,7 +174,8 @@ class McpServerProcess:
         """Call the tool, again if its server dies and the tool may be called twice."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            text = self._connection.redacted(progress_text(progress, total, message))
+            said = self._connection.redacted(message or "")
+            text = progress_text(progress, total, said)
             self._runtime.post(call.sender, ToolProgress(call=id, text=text))
 
         for is_last in (False, True):

@@ -23,6 +23,18 @@ CLIENT_NAME = "agiraph"
 TOOLS_CHANGED = "ToolListChangedNotification"
 
 
+class ServerFailed(Refused):
+    """A server failed; the message is Agiraph's own, `said` is the server's text about it.
+
+    `said` is untrusted and of any length, and may contain secrets ('': there is none). Only
+    `McpConnection.said_in` reads it.
+    """
+
+    def __init__(self, reason: str, said: str = "") -> None:
+        super().__init__(reason)
+        self.said = said
+
+
 class McpSession:
     """A connection with one server; `client` may be used while `is_up`.
 
@@ -67,7 +79,7 @@ class McpSession:
         self._ended.set()
 
     async def open(self, transport: Transport, within_seconds: float) -> None:
-        """Connect. Raises Refused with the reason."""
+        """Connect. Raises Refused with the reason, ServerFailed if the server failed."""
         self._task = asyncio.create_task(self._hold(transport))
         up = asyncio.create_task(self._up.wait())
         try:
@@ -83,7 +95,7 @@ class McpSession:
             up.cancel()
         if not self._up.is_set():
             error = None if self._task.cancelled() else self._task.exception()
-            raise Refused(reason_of(error) if error else "it ended at once")
+            raise failure_of(error) if error else ServerFailed("it ended at once")
 
     async def close(self) -> None:
         """Close the connection, which ends a server's local process."""
@@ -158,11 +170,18 @@ class McpSession:
             pass  # older servers send notifications; others are listed at their next start
 
 
-def reason_of(error: BaseException) -> str:
-    """Return an error's message; of a group, the message of its first error."""
+def failure_of(error: BaseException) -> ServerFailed:
+    """Return an error of the SDK or the system as a failure; of a group, its first error."""
+    from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:
         named = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{named}"
-    return str(error) or type(error).__name__
+        return ServerFailed(f"{error.strerror}{named}")
+    if isinstance(error, MCPError):
+        is_closed = error.code == CONNECTION_CLOSED
+        reason = "its connection was closed" if is_closed else "it answered with an error"
+        return ServerFailed(reason, str(error))
+    return ServerFailed(f"the exchange with it failed ({type(error).__name__})", str(error))

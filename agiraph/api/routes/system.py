@@ -203,6 +203,6 @@ def _view(config: Config, name: str, state: str, catalog: ToolCatalog) -> ToolSe
         tools=tuple(ServedToolView.model_validate(dict(tool)) for tool in catalog.tools),
         left_out=in_words(catalog.left_out),
         title=catalog.title,
-        problem=catalog.problem,
+        problem="; it said: ".join(filter(None, (catalog.problem, catalog.said))),
         found_at=catalog.found_at or None,
     )

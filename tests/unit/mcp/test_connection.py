@@ -68,6 +68,36 @@ async def test_a_server_that_never_lists_its_tools_is_unusable_and_closed(
     assert MuteSession.open_sessions == 0
 
 
+async def test_changes_reported_after_each_listing_cause_few_listings(
+    mute: McpConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MuteSession.lists = 100
+    await mute.current_catalog(refresh=False)
+    pauses, has_paused = list[float](), asyncio.Event()
+    list_tools = MuteSession.list_tools
+
+    async def list_and_report(session: MuteSession, **more: object) -> SimpleNamespace:
+        listed = await list_tools(session, **more)
+        mute.report_change()
+        return listed
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        has_paused.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(MuteSession, "list_tools", list_and_report)
+    monkeypatch.setattr(connection.asyncio, "sleep", pause)
+    mute.report_change()
+    following = asyncio.create_task(mute.follow_changes())
+    async with asyncio.timeout(20):
+        await has_paused.wait()
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    assert pauses == [connection.LIST_SECONDS]
+    assert MuteSession.lists == 98
+
+
 async def test_server_that_stops_answering_has_a_problem_and_keeps_its_catalog(
     mute: McpConnection,
 ) -> None:

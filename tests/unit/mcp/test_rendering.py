@@ -29,13 +29,13 @@ def test_structured_content_is_shown_if_there_is_no_text() -> None:
 
 
 def test_a_result_is_quoted_as_untrusted_and_cut_at_its_limit() -> None:
-    shown = quoted("x__y", "x" * 5000, limit=1000, mark="w0rd")
+    shown = quoted("result of x__y", "x" * 5000, limit=1000, mark="w0rd")
     assert shown.startswith("[result of x__y w0rd, untrusted")
     assert shown.endswith("[end of result of x__y w0rd]")
     assert "x" * 1000 in shown
     assert "x" * 1001 not in shown
     assert "4000 characters more were left out" in shown
-    assert "(nothing)" in quoted("x__y", " ", limit=100, mark="w")
+    assert "(nothing)" in quoted("result of x__y", " ", limit=100, mark="w")
 
 
 def test_resources_and_prompts_are_listed_and_read() -> None:

@@ -41,3 +41,27 @@ def test_other_output_is_not_truncated(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", PROGRAM, str(log)], stderr=stderr, check=True)
     assert other.read_bytes().endswith(b"firstsecond")
     assert log.read_bytes() == b"of another"
+
+
+WRITER = """
+import sys
+from functools import partial
+from pathlib import Path
+from actors.runtime import child
+from agiraph.logs.log import logger, set_up_logging
+child.LOG_LIMIT = 10_000
+log = Path(sys.argv[1])
+child.redirect_output(log)
+set_up_logging("info", "json", rotate=partial(child.rotate_output, log))
+for number in range(1000):
+    logger().info("a server wrote", line="x" * 200, number=number)
+print("stdout", flush=True)
+"""
+
+
+def test_log_of_a_running_process_does_not_grow_without_limit(tmp_path: Path) -> None:
+    log = tmp_path / "tools.flood.log"
+    subprocess.run([sys.executable, "-c", WRITER, str(log)], check=True)
+    assert {file.name for file in tmp_path.iterdir()} == {log.name, f"{log.name}.1"}
+    assert all(file.stat().st_size < 11_000 for file in tmp_path.iterdir())
+    assert log.read_bytes().endswith(b"stdout\n")

@@ -74,7 +74,7 @@ class WebActor:
         except Exception as error:
             # An unforeseen failure of one page must not end the other calls.
             self._runtime.log.exception("a call crashed", tool=body.tool)
-            reason = f"{body.tool} broke ({type(error).__name__}: {error})"
+            reason = f"{body.tool} broke ({type(error).__name__})"
             return ToolResult(content=reason, is_error=True)
 
     async def _check(self, sender: str, body: CallTool) -> None:
@@ -120,7 +120,8 @@ class WebActor:
 
     async def _found(self, params: WebSearchParams, mark: str) -> str:
         hits = await self._search.hits(params.query)
-        return shown_hits(self._search.name, params.query, hits, mark=mark)
+        limit = self._config.page_limit
+        return shown_hits(self._search.name, params.query, hits, limit=limit, mark=mark)
 
 
 def main(launch: ActorLaunch) -> int:

@@ -19,6 +19,7 @@ from agiraph.agent.records import ExternalSessionKnown, InputReceived, ModelAnsw
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.ids import BROKER, derived_message_id
+from agiraph.core.naming import error_line
 from agiraph.core.turns import JsonObject, ToolCall, Usage
 from agiraph.external.agent_events import (
     AgentEvent,
@@ -46,6 +47,7 @@ REFUSED_SECONDS = 1.5
 """How long an agent that was refused at a limit of its node may take to end by itself."""
 
 SHOWN_CHARACTERS = 2000
+PROBLEM_CHARACTERS = 1000
 PREVIEW_CHARACTERS = 300
 
 
@@ -144,7 +146,7 @@ class AgentSession:
             if not problem:  # a complete turn: its model received its tools' output
                 received = max(received, self._read_up_to)
         return AgentSessionResult(
-            problem,
+            error_line(problem, PROBLEM_CHARACTERS),
             last_message=self._turn.text if self._turn else "",
             usage=self._usage,
             received=received,

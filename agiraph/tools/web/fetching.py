@@ -21,6 +21,7 @@ from types import MappingProxyType
 import httpx
 
 from agiraph.core.errors import Refused
+from agiraph.core.naming import error_line
 from agiraph.foreign.http import ACCEPTED, AnswerRefused, bound
 from agiraph.foreign.proxies import proxy_for
 from agiraph.settings.config import WebConfig
@@ -115,7 +116,7 @@ class PageFetcher:
         except httpx.TimeoutException:
             raise Refused(f"{url.host} does not answer in time") from None
         except (httpx.TransportError, OSError) as error:
-            raise Refused(f"{url.host} cannot be read: {error or type(error).__name__}") from None
+            raise Refused(f"{url.host} cannot be read: {reason_of(error)}") from None
 
     @asynccontextmanager
     async def _answered(self, url: httpx.URL) -> AsyncIterator[httpx.Response]:
@@ -204,3 +205,13 @@ def _fetched(
         body=body,
         is_whole=is_whole,
     )
+
+
+def reason_of(error: Exception) -> str:
+    """Return an error of a connection as one short line.
+
+    The text of a violated protocol quotes the bytes of the other side, so only its kind is named.
+    """
+    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError):
+        return f"its answer violates HTTP ({type(error).__name__})"
+    return error_line(str(error)) or type(error).__name__

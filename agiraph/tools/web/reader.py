@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 
 import msgpack
 
+from agiraph.core.naming import error_line
+
 JsonObject = dict[str, Any]
 HEAD_BYTES = 4
 
@@ -45,7 +47,7 @@ def answer(request: JsonObject) -> JsonObject:
         return {"ok": False, "reason": "it is nested too deep"}
     except Exception as error:
         # A parser may raise any error for untrusted content: the page is reported as unreadable.
-        return {"ok": False, "reason": f"{type(error).__name__}: {error}"[:500]}
+        return {"ok": False, "reason": error_line(f"{type(error).__name__}: {error}")}
 
 
 def _page(body: bytes, charset: str, url: str) -> JsonObject:

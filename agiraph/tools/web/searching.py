@@ -3,14 +3,18 @@
 import asyncio
 import importlib.util
 from collections.abc import Mapping
+from secrets import token_hex
 
 import httpx
 
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.naming import error_line
 from agiraph.foreign.http import ACCEPTED, MOST_REDIRECTS, AnswerRefused, guard
 from agiraph.foreign.proxies import proxy_for
 from agiraph.settings.config import WebConfig
+from agiraph.tools.web.fetching import reason_of
 from agiraph.tools.web.pages import ContentReader
+from agiraph.tools.web.render import quoted
 from agiraph.tools.web.services import (
     DUCKDUCKGO,
     SearchHit,
@@ -27,6 +31,7 @@ PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
 BUSY = frozenset({429, 500, 502, 503, 504})
 SHOWN_OF_ERROR = 200
+MARK_BYTES = 4
 ANSWER_BYTES = 8 << 20
 
 
@@ -93,7 +98,9 @@ class WebSearch:
         try:
             return service.read(response.json(), count)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise Refused(f"{service.name} gave an answer that cannot be read ({error})") from None
+            raise Refused(
+                f"{service.name} gave an answer that cannot be read ({error_line(str(error))})"
+            ) from None
 
     async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
         """Return a successful answer of the service, retried while it is busy; raises Refused."""
@@ -113,7 +120,7 @@ class WebSearch:
             except AnswerRefused as error:
                 raise Refused(f"{service.name}: {error}") from None
             except httpx.HTTPError as error:
-                reason = f"cannot be reached: {error or type(error).__name__}"
+                reason = f"cannot be reached: {reason_of(error)}"
                 wait = self._pause_seconds * attempt
             else:
                 if response.is_success:
@@ -132,8 +139,12 @@ def _describe_refusal(service: SearchService, response: httpx.Response) -> str:
         return f"refuses the key in {service.key_env} (status {response.status_code})"
     if response.status_code == 429:
         return "has been asked too often (status 429); try again later, or with fewer searches"
-    shown = " ".join(response.text.split())[:SHOWN_OF_ERROR]
-    return f"answered {response.status_code}: {shown or '(no text)'}"
+    shown = error_line(response.text, SHOWN_OF_ERROR)
+    if not shown:
+        return f"answered {response.status_code} without a text"
+    return (
+        f"answered {response.status_code}:\n{quoted('its own text', token_hex(MARK_BYTES), shown)}"
+    )
 
 
 def _pause(response: httpx.Response, otherwise: float) -> float:

@@ -87,7 +87,7 @@ async def test_changes_reported_after_each_listing_cause_few_listings(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(MuteSession, "list_tools", list_and_report)
-    monkeypatch.setattr(connection.asyncio, "sleep", pause)
+    monkeypatch.setattr(asyncio, "sleep", pause)
     mute.report_change()
     following = asyncio.create_task(mute.follow_changes())
     async with asyncio.timeout(20):

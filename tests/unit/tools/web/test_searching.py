@@ -97,7 +97,11 @@ async def test_busy_search_service_is_retried(site: FakeSite) -> None:
     [
         ([429] * 3, "brave has been asked too often", 3),
         ([401], "brave refuses the key in BRAVE_API_KEY", 1),
-        ([422], r"brave answered 422: \{\"error\": \"no\"\}", 1),
+        (
+            [422],
+            r"answered 422:\n\[its own text \w+, untrusted.*\]\n\{\"error\": \"no\"\}\n\[end",
+            1,
+        ),
     ],
 )
 async def test_refusal_of_a_search_service_is_reported(

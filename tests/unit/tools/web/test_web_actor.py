@@ -153,7 +153,7 @@ async def test_failed_call_is_returned_as_an_error(
     assert (await ask(ada, "web_fetch", url="x")).content == "no such page"
     web_actor.pages.fault = ZeroDivisionError("oops")
     broken = await ask(ada, "web_fetch", url="x")
-    assert broken.content == "web_fetch broke (ZeroDivisionError: oops)"
+    assert broken.content == "web_fetch broke (ZeroDivisionError)"
     web_actor.pages.fault = None
     assert not (await ask(ada, "web_fetch", url="x")).is_error
 

@@ -89,6 +89,7 @@ def _encode(message: JsonObject) -> bytes:
 
 VERSION = 1
 CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
+NOT_ONCE = "your request had no option that allows the action once"
 SERVED = ("session/request_permission", "fs/read_text_file", "fs/write_text_file")
 NO_PARAMS = "its params must be an object of at most 64 levels, with integers of at most 64 bits"
 CANCELLED: JsonObject = {"outcome": {"outcome": "cancelled"}}
@@ -173,6 +174,8 @@ class AcpDriver(Driver):
         if id is None:
             return b""  # cancelled by an interrupt
         option = updates.option_for(options, is_allowed=not refusal)
+        if not refusal and option is None:
+            refusal, option = NOT_ONCE, updates.option_for(options, is_allowed=False)
         if refusal:
             self._next_prompts.append(f"[Runtime]: You were not allowed to do that: {refusal}")
         if option is None:

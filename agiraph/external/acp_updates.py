@@ -5,13 +5,21 @@ It is reported as started when its input is known, or when it runs.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
 from agiraph.external.text import amount, count, mapping, number, rows, text_of
-from agiraph.tools.approvals.policy import FURTHER_PATHS, GLOB_SIGNS
+from agiraph.tools.approvals.policy import (
+    BASH,
+    FURTHER_COMMANDS,
+    FURTHER_PATHS,
+    GLOB_SIGNS,
+    POSSIBLE_COMMANDS,
+    UNREADABLE_COMMAND,
+)
 from agiraph.tools.approvals.spellings import SEARCHED
 
 TOOL_NAMES = {
@@ -27,6 +35,14 @@ MOVED = ("from", "to", "source", "destination", "old_path", "new_path", "oldPath
 TEXTS = ("formatted_output", "aggregated_output", "aggregatedOutput", "output")
 STREAMS = ("stdout", "stderr")
 EXIT_CODES = ("exit_code", "exitCode")
+COMMANDS = frozenset(
+    ("command", "commands", "cmd", "commandline", "cmdline", "shellcommand", "argv")
+)
+"""The names of fields with a command, in lower case and without `_` and `-`."""
+OPERANDS = ("args", "arguments")
+MOST_TEXTS = 500
+"""How many texts of a call are judged one by one: further texts are judged as one text. A call with
+more commands is judged as unreadable."""
 PLAN_MARKS = {"completed": "x", "in_progress": ">", "pending": " "}
 
 
@@ -44,7 +60,7 @@ class AcpToolCalls:
         if not id or id in self._ended:
             return []
         known = self._known.setdefault(id, {})
-        known |= {key: value for key, value in update.items() if value not in (None, {}, [])}
+        known |= _filled(update)
         status, events = known.get("status"), list[AgentEvent]()
         if id not in self._started and _is_clear(known):
             self._started.add(id)
@@ -55,9 +71,105 @@ class AcpToolCalls:
         return events
 
     def action_of(self, update: JsonObject) -> tuple[str, JsonObject]:
-        """Return the tool and the arguments of a call for which permission is requested."""
-        known = self._known.get(str(update.get("toolCallId", "")), update)
-        return _tool_name(known), _arguments(known)
+        """Return the tool and the arguments of a call for which permission is requested.
+
+        The arguments name all commands of the call, and all texts that may be one: an agent may
+        report a command under any kind of call and in any field.
+        """
+        known = self._known.get(str(update.get("toolCallId", "")), {}) | _filled(update)
+        arguments = _arguments(known)
+        tool = _tool_name(known)
+        commands, texts = _commands(known, arguments.get("command") if tool == BASH else None)
+        return tool, {
+            **arguments,
+            **({FURTHER_COMMANDS: commands} if commands else {}),
+            **({POSSIBLE_COMMANDS: texts} if texts else {}),
+        }
+
+
+def _filled(update: JsonObject) -> JsonObject:
+    return {key: value for key, value in update.items() if value not in (None, {}, [])}
+
+
+def _kind(known: JsonObject) -> str:
+    return str(known.get("kind")).strip().lower()
+
+
+def _commands(known: JsonObject, judged: object) -> tuple[list[str], list[str]]:
+    """Return the commands of a call except `judged`, and the texts that may be a command.
+
+    A call that is known to use another tool than the shell has no such texts, but it may have
+    commands. All texts of a call of the shell without a command in the usual fields are commands;
+    its title is its command if it has no input.
+    """
+    given = known.get("rawInput")
+    tool = TOOL_NAMES.get(_kind(known))
+    is_command = tool == BASH and not isinstance(given, dict)
+    commands = list(islice(_commands_in(given, is_command=is_command), MOST_TEXTS + 1))
+    if len(commands) > MOST_TEXTS:
+        commands = [UNREADABLE_COMMAND]
+    if tool not in (BASH, None):
+        return _without(commands, judged), []
+    texts = list(_texts_in(given))
+    if tool == BASH and not commands:
+        has_field = any(map(_names_command, mapping(given)))
+        is_unreadable = has_field or not (texts or judged) or (given and not texts)
+        commands, texts = [UNREADABLE_COMMAND] if is_unreadable else texts, []
+    shown = map(_content_text, rows(known.get("content")))
+    texts += filter(None, (str(known.get("title") or ""), *shown))
+    return _without(commands, judged), _without(texts, judged, *commands)
+
+
+def _without(texts: Iterable[str], *others: object) -> list[str]:
+    """Return each text once that is not among `others`, the last ones joined if they are many."""
+    left_out = set(others)
+    found = [text for text in dict.fromkeys(texts) if text not in left_out]
+    return [*found[:MOST_TEXTS], *filter(None, ["\n".join(found[MOST_TEXTS:])])]
+
+
+def _commands_in(value: object, *, is_command: bool = False) -> Iterator[str]:
+    """Yield the commands in an input; a list of words is one command."""
+    match value:
+        case str() if is_command and value.strip():
+            yield value
+        case list() if is_command and value and all(isinstance(word, str) for word in value):
+            yield _as_typed(value)
+        case list():
+            for inner in value:
+                yield from _commands_in(inner, is_command=is_command)
+        case dict():
+            for key, inner in value.items():
+                is_named = _names_command(key)
+                for command in _commands_in(inner, is_command=is_command or is_named):
+                    yield command
+                    if is_named:
+                        yield from _with_operands(command, value)
+
+
+def _names_command(field: str) -> bool:
+    return field.lower().replace("_", "").replace("-", "") in COMMANDS
+
+
+def _with_operands(command: str, given: JsonObject) -> Iterator[str]:
+    """Yield a command with its operands, if the input has them in another field."""
+    for name in OPERANDS:
+        match given.get(name):
+            case str(text) if text:
+                yield f"{command} {text}"
+            case [*words] if words:
+                yield f"{command} {shlex.join(map(str, words))}"
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    match value:
+        case str() if value.strip():
+            yield value
+        case list():
+            for inner in value:
+                yield from _texts_in(inner)
+        case dict():
+            for inner in value.values():
+                yield from _texts_in(inner)
 
 
 def _tool_name(known: JsonObject) -> str:
@@ -67,7 +179,7 @@ def _tool_name(known: JsonObject) -> str:
         "_" if sign in GLOB_SIGNS or not sign.isprintable() else sign
         for sign in title.split("\n")[0][:80]
     )
-    return TOOL_NAMES.get(str(known.get("kind")), name or "tool")
+    return TOOL_NAMES.get(_kind(known), name or "tool")
 
 
 def _is_clear(known: JsonObject) -> bool:
@@ -75,7 +187,7 @@ def _is_clear(known: JsonObject) -> bool:
     if known.get("status") in ("completed", "failed"):
         return True
     given = known.get("rawInput")
-    if known.get("kind") == "execute":
+    if _kind(known) == "execute":
         return bool(mapping(given).get("command") or mapping(given).get("cmd"))
     return bool(given) or known.get("status") == "in_progress"
 
@@ -83,7 +195,7 @@ def _is_clear(known: JsonObject) -> bool:
 def _arguments(known: JsonObject) -> JsonObject:
     """Return the input of a call, with its command and path under the names that the rules use."""
     arguments = dict(mapping(known.get("rawInput")))
-    is_command = known.get("kind") == "execute"
+    is_command = _kind(known) == "execute"
     command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, list):
         arguments["command"] = _as_typed([str(word) for word in command])
@@ -106,11 +218,11 @@ def _as_typed(words: list[str]) -> str:
 
 def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return the files of a call, or the folder that it searches, as arguments."""
-    is_change = TOOL_NAMES.get(str(known.get("kind"))) == "write_file"
+    is_change = TOOL_NAMES.get(_kind(known)) == "write_file"
     named = [arguments.get(key) for key in (*PATHS, *(MOVED if is_change else ()))]
     named += [row.get("path") for key in ("locations", "content") for row in rows(known.get(key))]
     paths = list(dict.fromkeys(path for path in named if isinstance(path, str) and path))
-    is_search = known.get("kind") == "search"
+    is_search = _kind(known) == "search"
     if is_search and not paths:
         paths = ["."]
     return {
@@ -204,8 +316,8 @@ def _pairs(values: Mapping[str, str]) -> list[JsonObject]:
 
 
 def option_for(options: list[JsonObject], *, is_allowed: bool) -> str | None:
-    """Return the id of the option that allows or rejects, preferably only once."""
-    wanted = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
+    """Return the id of the option that allows once, or that rejects, preferably once."""
+    wanted = ("allow_once",) if is_allowed else ("reject_once", "reject_always")
     by_kind = {str(option.get("kind")): option.get("optionId") for option in reversed(options)}
     ids = (by_kind.get(kind) for kind in wanted)
     return next((id for id in ids if isinstance(id, str)), None)

@@ -40,6 +40,7 @@ SPEND = "spend"
 PSEUDO_TOOLS = (STAGE, SPEND)
 ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
+ANYTHING = "*?"
 FETCH = "web_fetch"
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task", "role")
 MAIN_SUBJECT = {
@@ -52,6 +53,16 @@ MAIN_SUBJECT = {
 
 FURTHER_PATHS = "further_paths"
 """The argument in which the driver of an external agent names all files of a call."""
+
+FURTHER_COMMANDS = "further_commands"
+"""The argument in which the driver of an external agent names all commands of a call."""
+
+POSSIBLE_COMMANDS = "possible_commands"
+"""The argument in which it names the other texts of a call that may run a command."""
+
+BASH = "bash"
+UNREADABLE_COMMAND = "(a command that cannot be read)"
+"""The subject of a call that runs an unknown command: each rule that asks or denies matches it."""
 
 SEARCHING = "read_file"
 """The tool by whose rules a search is judged."""
@@ -100,13 +111,15 @@ class SpelledAction:
 
     `is_effect`: a call of another tool has this effect. Rules about every tool (`*`) judge the call
     itself, so they do not judge its effects again. `is_search`: the subject is a folder, and every
-    file below it may be read.
+    file below it may be read. `is_possible`: the subject may be a command, so rules about certain
+    commands judge it, but rules about every command do not.
     """
 
     act: ProposedAction
     spellings: tuple[str, ...] = ()
     is_effect: bool = False
     is_search: bool = False
+    is_possible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +139,11 @@ class PolicyDecision:
         """The action with its rule, and the subjects that "allow always" would allow.
 
         If its call has several such actions, it can only be allowed once: an earlier approval of
-        this action does not cover the others.
+        this action does not cover the others. An unreadable command can only be allowed once, too.
         """
         rule = self.rule or ApprovalRule(action=self.action)
-        remember = "" if self.is_one_of_several else _remembered(rule, self.act)
+        is_once = self.is_one_of_several or _is_unreadable(self.act)
+        remember = "" if is_once else _remembered(rule, self.act)
         return self.act.model_copy(update={"rule": rule.name, "remember": remember})
 
 
@@ -177,29 +191,14 @@ class ApprovalPolicy:
         return None
 
     def judge(
-        self,
-        act: ProposedAction,
-        who: ActingEntity,
-        spent_usd: float = 0.0,
-        spellings: Sequence[str] = (),
-        *,
-        is_effect: bool = False,
-        is_search: bool = False,
+        self, act: ProposedAction, who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
         """Return the decision of the first matching rule, with the subject that the rule matches.
 
-        `spellings` are further names of the same file, address or receiver. Rules that ask or deny
-        compare them too; rules that allow, and rules about paths `outside`, do not.
+        Rules that ask or deny compare the other spellings of a subject, too; rules that allow, and
+        rules about paths `outside`, do not.
         """
-        spelled = [act.model_copy(update={"subject": text}) for text in spellings]
-        for rule in self.rules:
-            if is_effect and ANYBODY in rule.tool:
-                continue
-            judged = [act] if rule.action == "allow" or rule.outside else [act, *spelled]
-            for one in judged:
-                if _matches(rule, one, who, spent_usd, is_search=is_search):
-                    return PolicyDecision(rule.action, one, rule)
-        return PolicyDecision("allow", act)
+        return self._judge(SpelledAction(act), who, spent_usd)
 
     def denial(self, one: SpelledAction, name: str, role: str) -> PolicyDecision | None:
         """Return the decision on an action that is always denied, None for another action.
@@ -224,15 +223,19 @@ class ApprovalPolicy:
         asked = {(one.act.tool, one.act.subject) for one in decisions if one.action == "ask"}
         return replace(found, is_one_of_several=len(asked) > 1)
 
-    def _judge(self, one: SpelledAction, who: ActingEntity, spent_usd: float) -> PolicyDecision:
-        return self.judge(
-            one.act,
-            who,
-            spent_usd,
-            one.spellings,
-            is_effect=one.is_effect,
-            is_search=one.is_search,
-        )
+    def _judge(self, spelled: SpelledAction, who: ActingEntity, spent_usd: float) -> PolicyDecision:
+        act, is_search = spelled.act, spelled.is_search
+        others = [act.model_copy(update={"subject": text}) for text in spelled.spellings]
+        for rule in self.rules:
+            if spelled.is_effect and ANYBODY in rule.tool:
+                continue
+            if spelled.is_possible and (rule.outside or not rule.pattern.strip(ANYTHING)):
+                continue
+            judged = [act] if rule.action == "allow" or rule.outside else [act, *others]
+            for one in judged:
+                if _matches(rule, one, who, spent_usd, is_search=is_search):
+                    return PolicyDecision(rule.action, one, rule)
+        return PolicyDecision("allow", act)
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
@@ -256,7 +259,18 @@ def actions_of_call(
     return [
         *_actions_of(tool, arguments, known),
         *(replace(one, is_effect=True) for one in effects),
+        *_commands_of(arguments),
     ]
+
+
+def _commands_of(arguments: Mapping[str, Any]) -> Iterator[SpelledAction]:
+    """Yield the commands, and the texts that may be one, that a driver names in a call."""
+    for name in (FURTHER_COMMANDS, POSSIBLE_COMMANDS):
+        texts = arguments.get(name)
+        for text in texts if isinstance(texts, list) else ():
+            if isinstance(text, str):
+                act = ProposedAction(tool=BASH, subject=text)
+                yield SpelledAction(act, (text.strip(),), is_possible=name == POSSIBLE_COMMANDS)
 
 
 def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> list[SpelledAction]:
@@ -332,7 +346,7 @@ def _matches(
         _is_tool(rule, act.tool)
         and (_is_pattern_of(rule, act) or (is_search and _may_be_below(rule, act.subject)))
         and _is_about(rule, who)
-        and (not rule.outside or names_outside(act.subject, who.folders))
+        and (not rule.outside or _is_unreadable(act) or names_outside(act.subject, who.folders))
         and (rule.over_usd is None or spent_usd > rule.over_usd)
     )
 
@@ -351,7 +365,8 @@ def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
 def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
     """Whether a rule's pattern matches a subject.
 
-    A rule that asks or denies ignores case, and matches a message to everyone for each receiver.
+    A rule that asks or denies ignores case, and matches a message to everyone for each receiver,
+    and an unreadable command.
     """
     patterns = _patterns(rule.pattern, act)
     if any(fnmatchcase(act.subject, pattern) for pattern in patterns):
@@ -360,7 +375,12 @@ def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
     has_pattern = is_to_all or any(
         fnmatchcase(act.subject.casefold(), pattern.casefold()) for pattern in patterns
     )
-    return rule.action != "allow" and has_pattern
+    return rule.action != "allow" and (has_pattern or _is_unreadable(act))
+
+
+def _is_unreadable(act: ProposedAction) -> bool:
+    """Whether the command that an action runs is unknown."""
+    return act.tool == BASH and act.subject == UNREADABLE_COMMAND
 
 
 def _patterns(pattern: str, act: ProposedAction) -> tuple[str, ...]:

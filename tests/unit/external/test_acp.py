@@ -7,7 +7,7 @@ import pytest
 
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.turns import Usage
-from agiraph.external.acp import LOST, error_text
+from agiraph.external.acp import LOST, NOT_ONCE, error_text
 from agiraph.external.acp_updates import AcpToolCalls, output_of
 from agiraph.external.agent_events import (
     PermissionRequested,
@@ -20,7 +20,13 @@ from agiraph.external.agent_events import (
     UsageReported,
 )
 from agiraph.external.client_filesystem import ClientFilesystem
-from tests.unit.external.acp_connection import AcpConnection, JsonObject
+from agiraph.tools.approvals.policy import (
+    ActingEntity,
+    ApprovalPolicy,
+    ApprovalRule,
+    actions_of_call,
+)
+from tests.unit.external.acp_connection import OPTIONS, AcpConnection, JsonObject
 
 LOADS = {"loadSession": True}
 RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
@@ -86,7 +92,7 @@ def test_an_interrupt_cancels_the_turn_and_its_permission_requests(
 ) -> None:
     prompt = connection.last["id"]
     assert connection.asks("r", toolCallId="t", title="X") == [
-        PermissionRequested("'r'", "X", {"title": "X"})
+        PermissionRequested("'r'", "X", {"title": "X", "possible_commands": ["X"]})
     ]
     connection.write(connection.driver.interrupt())
     connection.write(connection.driver.encode_prompt("stop that"))
@@ -142,6 +148,89 @@ def test_half_of_an_emoji_in_a_path_or_a_command_is_replaced(connection: AcpConn
     assert connection.last["error"]["message"] == "Resource not found: cut \ufffd"
     asked = connection.asks(2, kind="execute", rawInput={"command": "ls \ud83d"})
     assert asked == [PermissionRequested("2", "bash", {"command": "ls \ufffd"})]
+
+
+SUDO = {"command": "sudo ls"}
+TEXT_SUDO = {"type": "content", "content": {"type": "text", "text": "sudo ls"}}
+
+
+def decisions(call: JsonObject, *rules: tuple[str, str]) -> str:
+    """Return how rules (action, pattern) about `bash` decide on a call."""
+    policy = ApprovalPolicy(
+        tuple(
+            ApprovalRule(tool=("bash",), action=action, pattern=pattern)
+            for action, pattern in rules
+        )
+    )
+    actions = actions_of_call(*AcpToolCalls().action_of({"toolCallId": "t"} | call))
+    return policy.judge_all(actions, ActingEntity("ada")).action
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(
+            {"kind": kind, "title": "x", "rawInput": SUDO}
+            for kind in ("execute", "Execute", "other", "think", "read", "edit", "?", None, [1])
+        ),
+        *(
+            {"kind": "execute", "title": "x", "rawInput": given}
+            for given in (
+                "sudo ls",
+                ["sudo", "ls"],
+                {"input": SUDO},
+                {"command": "ls", "cmd": "sudo ls"},
+                {"command": {"text": "sudo ls"}},
+                {"Command_Line": ["bash", "-lc", "sudo ls"]},
+                {"command": "sudo", "args": ["ls"]},
+                {"x": [{"y": "sudo ls"}]},
+            )
+        ),
+        {"kind": "execute", "title": "sudo ls"},
+        {"kind": "other", "title": "run", "rawInput": {"x": ["sudo ls"]}},
+        {"kind": "execute", "title": "x", "content": [TEXT_SUDO]},
+        *({"kind": "execute", "title": "x", "rawInput": given} for given in ({"command": 5}, 5)),
+        {"kind": "execute"},
+    ],
+)
+def test_command_in_any_field_of_any_kind_of_call_is_judged(call: JsonObject) -> None:
+    assert decisions(call, ("deny", "*sudo ls*")) == "deny"
+    assert decisions(call, ("ask", "*sudo ls*")) == "ask"
+    assert decisions(call, ("deny", "*rm -r*"), ("allow", "*")) == (
+        "deny" if "sudo" not in str(call) else "allow"
+    )
+
+
+def test_text_that_is_no_command_is_not_judged_by_rules_about_every_command() -> None:
+    described = {"kind": "execute", "rawInput": {"command": "ls", "description": "List /etc"}}
+    assert decisions(described, ("allow", "ls*"), ("deny", "*")) == "allow"
+    assert decisions(described | {"title": "Look"}, ("allow", "ls*"), ("ask", "*")) == "allow"
+    mail = {"kind": "other", "title": "mail", "rawInput": {"text": "hello"}}
+    assert decisions(mail, ("deny", "*")) == "allow"
+    note = {"kind": "edit", "rawInput": {"file_path": "a.md", "content": "sudo ls"}}
+    assert decisions(note, ("deny", "*sudo*")) == "allow"
+
+
+def test_request_about_an_ended_call_is_judged_by_its_own_input() -> None:
+    calls = AcpToolCalls()
+    call = {"toolCallId": "t", "kind": "execute"}
+    calls.apply(call | {"rawInput": {"command": "ls"}, "status": "completed"})
+    request = call | {"rawInput": SUDO}
+    calls.apply(request)
+    assert calls.action_of(request) == ("bash", SUDO)
+
+
+def test_a_request_that_can_only_be_allowed_always_is_refused(connection: AcpConnection) -> None:
+    prompt = connection.last["id"]
+    for id, options in ((1, [OPTIONS[0], OPTIONS[2]]), (2, [OPTIONS[0]])):
+        method = "session/request_permission"
+        tool = {"toolCallId": f"t{id}", "kind": "execute", "rawInput": {"command": "ls"}}
+        connection.requests(id, method, toolCall=tool, options=options)
+        connection.write(connection.driver.answer(f"{id}", ""))
+        chosen = {"outcome": {"outcome": "selected", "optionId": "no"}}
+        assert connection.last["result"] == (chosen if id == 1 else CANCELLED)
+    connection.receive({"id": prompt, "result": {"stopReason": "end_turn"}})
+    assert NOT_ONCE in connection.prompt
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -387,7 +476,11 @@ def test_incomplete_or_unknown_updates_are_skipped(connection: AcpConnection) ->
             "read_file",
             {"path": "/f", "searched_folder": "/f"},
         ),
-        ({"kind": "other", "title": "mail", "rawInput": {"to": "a"}}, "mail", {"to": "a"}),
+        (
+            {"kind": "other", "title": "mail", "rawInput": {"to": "a"}},
+            "mail",
+            {"to": "a", "possible_commands": ["a", "mail"]},
+        ),
     ],
 )
 def test_every_file_of_a_call_has_a_name_that_rules_look_at(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from agiraph.core.models import ENDED_AGENT
 from agiraph.storage.file_names import spelled
 from cli.commands.agents import run_of
 from cli.exits import DONE, FAILED
@@ -52,7 +53,10 @@ def result(
 
         found = client.agent(agent)
         run = run_of(client, found.id, run_id or str(found.run))
-        status = STOPPED if run.is_current and found.status == STOPPED else run.status
+        # A coordinator that was stopped or cannot start has not recorded the end of its run.
+        is_cut_off = run.status == RUNNING and found.status in ENDED_AGENT
+        is_agents = run.is_current and (found.status == STOPPED or is_cut_off)
+        status = found.status if is_agents else run.status
         if status == RUNNING:
             raise click.ClickException(
                 f"{found.name} is still at work; `agiraph wait {found.id}` waits for its end"

@@ -108,6 +108,7 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             done = "completed" if not event.missing else "completed, in part,"
             return (
                 f"[Board]: {worker} {done} node '{node.name}': {summary}\nPublished: {files}"
+                + _offered(event.insight)
                 + _left_over(board, node)
                 + _how_to_go_on(node)
             )
@@ -163,6 +164,16 @@ def _left_over(board: Board, node: WorkNode) -> str:
     """Return the line on the sub-nodes that a completed node leaves to the coordinator."""
     left = ", ".join(f"{child.name} ({child.status})" for child in open_below(board, node))
     return f"\nIts sub-nodes that have not ended are yours now: {left}" if left else ""
+
+
+def _offered(insight: str) -> str:
+    """Return the line on an insight that a completed node offers to the long-term memory."""
+    if not insight:
+        return ""
+    return (
+        f"\nInsight: {insight}\nIf it will be useful after this run, write it into your memory "
+        "with `memory_write`, with the name of the worker."
+    )
 
 
 def _how_to_go_on(node: WorkNode) -> str:

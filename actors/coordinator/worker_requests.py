@@ -45,7 +45,6 @@ from agiraph.messages.node import (
     NodeCheckpoint,
     NodeReleasedMessage,
     NodeStartedMessage,
-    OfferInsight,
     PublishNode,
 )
 from agiraph.messages.shared_values import (
@@ -103,7 +102,7 @@ class WorkerRequestHandler:
                 self.waits.start(self._publish_beside(received, publish))
             case NodeStartedMessage() as started:
                 await self._report(received, self._start(received, started))
-            case OfferInsight() | NodeCheckpoint() | SuggestNode() as report:
+            case NodeCheckpoint() | SuggestNode() as report:
                 await self._on_node_report(received, report)
             case FailNodeMessage() as failed:
                 command: c.Command = c.FailNode(
@@ -188,7 +187,11 @@ class WorkerRequestHandler:
         if publish.commit and not node.has_ended and node.attempt == publish.attempt:
             await self._board_service.worktrees.merge(node, publish.commit)
         value = self._context.files.result_of(node)
-        result = NodeResult.model_validate({**dict(publish), "value": value})
+        insight = await self._insights.review(
+            publish, self._sender_name(received), node.name, received.header.sent_at
+        )
+        found = {"value": value, "insight": insight}
+        result = NodeResult.model_validate({**dict(publish), **found})
         self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
         await asyncio.sleep(0)  # new effects go first: they do not wait for the publisher
         return Ok()
@@ -300,7 +303,7 @@ class WorkerRequestHandler:
         return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})", details)
 
     async def _on_node_report(
-        self, received: Received, report: OfferInsight | NodeCheckpoint | SuggestNode
+        self, received: Received, report: NodeCheckpoint | SuggestNode
     ) -> None:
         """Handle a worker's report about its current or last node."""
         worker = self._sender_name(received)
@@ -311,9 +314,6 @@ class WorkerRequestHandler:
             self._runtime.done(received)
             return
         match report:
-            case OfferInsight():
-                await self._insights.handle(received, report, worker, node.name)
-                return
             case NodeCheckpoint(summary=text):
                 event, about = "node.checkpoint", "summary"
                 content = f"Checkpoint on node {node.name}"

@@ -19,7 +19,7 @@ from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board.shared_values import as_text
 from agiraph.core.errors import Refused
-from agiraph.core.ids import NodeId, derived_id
+from agiraph.core.ids import NodeId
 from agiraph.core.models import Assignment
 from agiraph.core.results import RESULT_FILE, read_result
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
@@ -38,7 +38,7 @@ from agiraph.messages.board import (
     ViewBoard,
 )
 from agiraph.messages.control import Ok
-from agiraph.messages.node import NodeCheckpoint, OfferInsight, PublishNode
+from agiraph.messages.node import NodeCheckpoint, PublishNode
 from agiraph.messages.shared_values import (
     ChangeSharedValue,
     ListSharedValues,
@@ -209,7 +209,7 @@ class WorkerTools(EntityTools):
 
         A `result` is written as the node's `result.json` before. Files that match a name of
         `leaving` stay in scratch/. Refused with the checks' output if one does not pass, or with
-        the mismatch between its result and its schema. The insight is offered before the end.
+        the mismatch between its result and its schema.
         """
         if not summary.strip():
             raise Refused("summary is empty: describe your results")
@@ -224,14 +224,13 @@ class WorkerTools(EntityTools):
         commit = await checkout.commit(assignment, summary)
         files = publish_files(home, summary, left)
         evidence = await record_evidence(results, assignment, home, now)
-        if insight.strip():
-            await self._offer(assignment, insight.strip())
         body = PublishNode(
             node_id=assignment.node.id,
             attempt=assignment.attempt,
             summary=summary,
             files=files,
             missing=missing,
+            insight=insight.strip(),
             bound=self._worker.transcript.progress.bound_why,
             commit=commit,
             evidence=evidence,
@@ -241,12 +240,6 @@ class WorkerTools(EntityTools):
         except Refused as refusal:
             raise await checkout.why_refused(assignment, refusal) from None
         return files
-
-    async def _offer(self, assignment: Assignment, insight: str) -> None:
-        """Offer an insight: once for each attempt, however often the attempt publishes."""
-        body = OfferInsight(node_id=assignment.node.id, insight=insight)
-        about = derived_id(assignment.node.id, str(assignment.attempt), insight)
-        await self._worker.send_to_coordinator(f"insight.{about}", body)
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)

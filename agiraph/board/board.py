@@ -281,7 +281,7 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
     wanted = f"it was completed, and is wanted once more{': ' if event.because else ''}"
     why = f"{wanted}{event.because}; its published files are in attempts/{node.attempt}/"
     undone: dict[str, Any] = {"summary": None, "published": (), "missing": "", "bound": ""}
-    undone |= {"value": None, "evidence": None, "completed_before": node.attempt}
+    undone |= {"value": None, "evidence": None, "insight": "", "completed_before": node.attempt}
     board = _wait_again(board, node, node.wanted_worker, why, event.cause, **undone)
     return _await_refs(board, node)
 

@@ -86,6 +86,8 @@ def waited_row(board: Board, node: WorkNode) -> JsonObject:
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]
+        if node.insight:
+            row["insight"] = node.insight
     if how_to_go_on := suggestion(node):
         row["suggestion"] = how_to_go_on
     return row

@@ -247,12 +247,14 @@ class NodeResult(Record):
 
     A partial result says in `missing` which work is not done; `bound` is the limit that ended it,
     if any. `evidence`: the results of its checks, and hashes of the files. `value` is the value of
-    its `result.json`, None if it is missing or invalid.
+    its `result.json`, None if it is missing or invalid. `insight` is a fact or method that may be
+    useful after the run.
     """
 
     summary: str
     files: tuple[str, ...] = ()
     missing: str = ""
+    insight: str = ""
     bound: str = ""
     evidence: Evidence | None = None
     value: Any = None
@@ -305,6 +307,7 @@ class WorkNode(PlannedTerms):
     reason: str | None = None
     published: tuple[str, ...] = ()
     missing: str = ""
+    insight: str = ""
     bound: str = ""
     left: tuple[str, ...] = ()
     details: str = ""

@@ -358,7 +358,6 @@ RULES: Final[Mapping[type[MessageBody], Rule]] = MappingProxyType(
         node.NodeStartedMessage: _to_own_coordinator,
         node.NodeCheckpoint: _to_own_coordinator,
         node.PublishNode: _to_own_coordinator,
-        node.OfferInsight: _to_own_coordinator,
         node.FailNodeMessage: _to_own_coordinator,
         node.CancelNodeMessage: _by_own_coordinator,
         node.NodeReleasedMessage: _to_own_coordinator,

@@ -46,15 +46,6 @@ class PublishNode(NodeResult, MessageBody):
     commit: str = ""
 
 
-class OfferInsight(MessageBody):
-    """An insight that may be useful after this run. Worker to coordinator, which decides."""
-
-    TYPE = "node.insight"
-    DURABLE = True
-    node_id: NodeId
-    insight: str
-
-
 class FailNodeMessage(MessageBody):
     """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`.
 

@@ -37,7 +37,6 @@ from agiraph.messages.node import (
     CancelNodeMessage,
     FailNodeMessage,
     NodeCheckpoint,
-    OfferInsight,
     PublishNode,
     SubNodeEnded,
 )
@@ -352,12 +351,13 @@ def forged(who: ImpersonatedEntity, me: str) -> Iterator[tuple[str, MessageBody]
         for attempt in (1, 2):
             yield (
                 who.coordinator,
-                PublishNode(node_id=node, attempt=attempt, summary=FORGED, files=()),
+                PublishNode(
+                    node_id=node, attempt=attempt, summary=FORGED, insight=FORGED, files=()
+                ),
             )
             yield who.coordinator, FailNodeMessage(node_id=node, attempt=attempt, reason=FORGED)
         yield who.coordinator, NodeCheckpoint(node_id=node, summary=FORGED)
         yield who.coordinator, SuggestNode(node_id=node, worker_name=name, suggestion=FORGED)
-        yield who.coordinator, OfferInsight(node_id=node, insight=FORGED)
         yield who.coordinator, AwaitNodes(nodes=(), waiter=node)
     if not who.is_teammate:
         yield who.address, TextMessage(content=FORGED, from_name="human")

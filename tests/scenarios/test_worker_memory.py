@@ -107,8 +107,10 @@ def test_worker_keeps_its_lessons_and_the_coordinator_is_asked(
     history = json.loads((own / "history.json").read_text())
     assert [entry["name"] for entry in history] == ["first", "second"]
     assert history[0]["learned"] == LEARNED
-    heard = json.dumps(outcome.conversation())
-    assert heard.count("I offer this to your long-term memory, from node 'first'") == 1
+    results = [r["content"] for r in outcome.conversation() if r["kind"] == "tool.finished"]
+    waits = [json.loads(text) for text in results if "interrupted_by_message" in text]
+    assert not any(wait["interrupted_by_message"] for wait in waits)
+    assert [node["insight"] for node in waits[0]["nodes"]] == [INSIGHT]
     assert not (outcome.agent / "memory/knowledge/from-workers.md").exists()
 
 

@@ -16,6 +16,7 @@ from agiraph.board.rules.sub_nodes import is_coordinators, open_below
 from agiraph.board.view import node_row, suggestion
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Standstill, WorkNode
+from agiraph.core.naming import cut_at_sentence
 
 SHOWN_CHARACTERS = 1500
 
@@ -104,7 +105,9 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             node = board.nodes[node_id]
             files = ", ".join(f"nodes/{node.folder}/published/{file}" for file in event.files)
             worker = node_row(board, node)["worker"]
-            summary = event.summary[:SHOWN_CHARACTERS]
+            summary = cut_at_sentence(event.summary, SHOWN_CHARACTERS)
+            if len(summary) < len(event.summary):
+                summary += f" [cut; the whole summary is in nodes/{node.folder}/_status.md]"
             done = "completed" if not event.missing else "completed, in part,"
             return (
                 f"[Board]: {worker} {done} node '{node.name}': {summary}\nPublished: {files}"

@@ -397,8 +397,10 @@ class BoardService:
     def _assignment(self, node: WorkNode) -> Assignment:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
         stage = self.board.stages[node.stage]
+        refs = refs_of(self.board, node)
         return Assignment(
-            node=node.model_copy(update={"refs": refs_of(self.board, node)}),
+            node=node.model_copy(update={"refs": refs}),
+            ref_files={name: self._files.sizes_at(path) for name, path in refs.items()},
             spec=node.task,
             contract=node_contract(self.board, node),
             attempt=node.attempt,

@@ -19,9 +19,12 @@ from agiraph.core.results import RESULT_FILE
 from agiraph.memory.history import locked
 from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import (
     entries,
+    files_below,
     is_file,
+    is_folder,
     is_missing,
     make_folder,
     move,
@@ -34,6 +37,7 @@ from agiraph.storage.files import (
 from agiraph.storage.home import AgentHome, RunHome, plan_copy
 
 MOST_FILES = 1000
+MOST_REF_FILES = 30
 MOST_RESULT_BYTES = 65_536
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
@@ -110,6 +114,18 @@ class AgentFiles:
         if row["summary"]:
             text += f"\n{row['summary']}\n"
         replace_file(home.status, text + _evidence(node), is_synced=False)
+
+    def sizes_at(self, path: str) -> dict[str, int]:
+        """Return the sizes of at most MOST_REF_FILES published files, by name; {} if unreadable."""
+        place = self.run.path / path
+        try:
+            if is_folder(place):
+                files = files_below(place)[:MOST_REF_FILES]
+                return {spelled(name): entry.size for name, entry in files}
+            status = status_of(place)
+        except OSError:
+            return {}
+        return {} if status is None else {place.name: status.st_size}
 
     def result_of(self, node: WorkNode) -> Any:
         """Return the value in a node's `result.json`; None if there is no readable file."""

@@ -126,7 +126,7 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
             if event.missing:
                 facts |= {"missing": cut(event.missing, SUMMARY_CHARACTERS), "bound": event.bound}
             if event.evidence:
-                passed = len(event.evidence.checks)
+                passed = sum(check.has_passed for check in event.evidence.checks)
                 facts |= {"checks_passed": passed, "digest": event.evidence.digest}
         case e.NodeRetried():
             facts |= {"reason": node.failed_before, "because": event.because}

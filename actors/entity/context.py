@@ -26,6 +26,7 @@ from agiraph.agent.records import CallFinished, ConversationRecord, InputReceive
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.core.ids import (
     COORDINATOR_NAME,
+    EVERYBODY,
     HUMAN,
     HUMAN_NAME,
     Address,
@@ -343,7 +344,7 @@ class EntityContext:
             return [(HUMAN_NAME, HUMAN)]
         if named.lower() == COORDINATOR_NAME:
             found = [coordinator]
-        elif named == "*":
+        elif named == EVERYBODY:
             found = sorted([*await self.roster.everyone(), coordinator], key=itemgetter(1))
         else:
             address = await self.roster.find_anywhere(named)

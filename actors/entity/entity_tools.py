@@ -9,7 +9,7 @@ from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
 from actors.runtime.ask_again import ask_for, ask_until_answered, checked
 from agiraph.core.clock import iso
-from agiraph.core.ids import CLOCK, COORDINATOR_NAME, HUMAN
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME, EVERYBODY, HUMAN
 from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject
 from agiraph.knowledge.remembered import RememberedSpec
@@ -35,8 +35,15 @@ class EntityTools(Team):
         self.context = context
         self.messenger = messenger
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        await self.messenger.send_message(call_id, to, content, mode)
+    async def send_message(
+        self, call_id: str, to: str, content: str, mode: DeliveryMode
+    ) -> tuple[str, ...]:
+        receivers = await self.messenger.send_message(call_id, to, content, mode)
+        if to.strip().lstrip("@") != EVERYBODY:
+            return receivers
+        board = await self.view_board()
+        states = {worker["name"]: worker["status"] for worker in board["workers"]}
+        return tuple(f"{name} ({states[name]})" if name in states else name for name in receivers)
 
     async def check_messages(self, call_id: str) -> list[str]:
         return self.messenger.check_messages()

@@ -19,6 +19,7 @@ from agiraph.agent.replies import ReplyReference, key_of
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import (
     COORDINATOR_NAME,
+    EVERYBODY,
     HUMAN,
     HUMAN_NAME,
     Address,
@@ -46,14 +47,19 @@ class Messenger:
         self._asked: QuestionId | None = None
         self.received_answer: str | None = None
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text; return when the router has accepted it. Raises Refused for an unknown name."""
+    async def send_message(
+        self, call_id: str, to: str, content: str, mode: DeliveryMode
+    ) -> tuple[str, ...]:
+        """Send text; return its receivers when the router has accepted it.
+
+        Raises Refused for an unknown name.
+        """
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
         recipients = await self._context.recipients(to)
-        if not recipients and to.strip().lstrip("@") != "*":
+        if not recipients and to.strip().lstrip("@") != EVERYBODY:
             names = [name for name in self._context.roster.names if name != self._context.name]
-            raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, "*"])
+            raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, EVERYBODY])
         first = self._context.message_id(call_id)
         for number, (name, address) in enumerate(recipients):
             link = self._context.transcript.mail.unanswered.get(key_of(name), NOTHING)
@@ -61,6 +67,7 @@ class Messenger:
             await self._send_text(
                 message, name, address, content, link, mode, first.hex() if number else ""
             )
+        return tuple(name for name, _ in recipients)
 
     async def tell_human(self, content: str, about: str = "say") -> None:
         """Send text to the human, once at this place of the conversation for each `about`."""

@@ -56,9 +56,12 @@ async def pass_checks(
     home: NodeHome,
     now: float,
     but: Sequence[str] = (),
+    *,
+    is_partial: bool = False,
 ) -> tuple[CheckResult, ...]:
-    """Return the results of a node's checks, all passed; Refused with the output of a failure.
+    """Return the results of a node's checks; Refused with the output if one failed.
 
+    A failed check is no reason to refuse a partial result, whose missing part is named.
     Files in scratch/ that match a name of `but` are never published.
     """
     if not assignment.node.checks:
@@ -66,6 +69,17 @@ async def pass_checks(
     known = _kept(home, assignment.attempt)
     if known is not None and not files_left(home, but):
         return known.checks
+    results = await try_checks(context, assignment, home)
+    if (said := why_not(results, context.config)) and not is_partial:
+        raise Refused(said)
+    _keep(home, assignment.attempt, Evidence(checks=results, at=now))
+    return results
+
+
+async def try_checks(
+    context: ToolContext, assignment: Assignment, home: NodeHome
+) -> tuple[CheckResult, ...]:
+    """Run the checks of a node, report them and return their results."""
     sandbox = find_sandbox(context.config.sandbox)
     async with reported_if_cancelled(sandbox, context.scope, context.report):
         results = await run_checks(
@@ -78,9 +92,6 @@ async def pass_checks(
         )
     _report(context, results)
     await report_input_news(sandbox, context.scope, context.report)
-    if said := why_not(results, context.config):
-        raise Refused(said)
-    _keep(home, assignment.attempt, Evidence(checks=results, at=now))
     return results
 
 

@@ -14,14 +14,14 @@ from actors.entity.mcp_tools import require_node, require_worker
 from actors.runtime.ask_again import Reply, ask_for, ask_until_answered, checked
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
-from actors.worker.evidence import pass_checks, record_evidence
+from actors.worker.evidence import pass_checks, record_evidence, try_checks
 from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board.shared_values import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Assignment
-from agiraph.core.results import RESULT_FILE, read_result
+from agiraph.core.results import RESULT_FILE, CheckResult, read_result
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
@@ -48,6 +48,7 @@ from agiraph.messages.shared_values import (
 )
 from agiraph.storage.files import MOST_BYTES, is_file, read_part, replace_file
 from agiraph.storage.home import NodeHome
+from agiraph.tools.checking import in_words
 from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
@@ -204,7 +205,7 @@ class WorkerTools(EntityTools):
         insight: str,
         leaving: tuple[str, ...] = (),
         result: JsonObject | None = None,
-    ) -> tuple[str, ...]:
+    ) -> JsonObject:
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
         A `result` is written as the node's `result.json` before. Files that match a name of
@@ -220,7 +221,8 @@ class WorkerTools(EntityTools):
             text = json.dumps(result, ensure_ascii=False, indent=2)
             replace_file(home.scratch / RESULT_FILE, f"{text}\n", is_synced=False)
         _require_result(assignment, home)
-        results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
+        context, is_partial = self.tool_context(call_id), bool(missing.strip())
+        results = await pass_checks(context, assignment, home, now, left, is_partial=is_partial)
         commit = await checkout.commit(assignment, summary)
         files = publish_files(home, summary, left)
         evidence = await record_evidence(results, assignment, home, now)
@@ -239,7 +241,15 @@ class WorkerTools(EntityTools):
             await self._ask(call_id, body, Ok)
         except Refused as refusal:
             raise await checkout.why_refused(assignment, refusal) from None
-        return files
+        return {"published": list(files), **_checks_in_words(results)}
+
+    async def run_checks(self, call_id: str) -> str:
+        assignment = self._assignment
+        if not assignment.node.checks:
+            return "Your node has no checks."
+        home = self._worker.node_home(assignment.node)
+        context = self.tool_context(call_id)
+        return in_words(await try_checks(context, assignment, home), context.config)
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)
@@ -286,6 +296,14 @@ def _note(ended: NodesEnded, seconds: float) -> str:
             return NOTHING_COMES
         case _:
             return ""
+
+
+def _checks_in_words(results: tuple[CheckResult, ...]) -> JsonObject:
+    """Return {"checks_passed"} and {"checks_failed"}, each only if there are some."""
+    passed = [one.command for one in results if one.has_passed]
+    failed = [one.command for one in results if not one.has_passed]
+    found = {"checks_passed": passed, "checks_failed": failed}
+    return {key: commands for key, commands in found.items() if commands}
 
 
 def _require_result(assignment: Assignment, home: NodeHome) -> None:

@@ -9,7 +9,7 @@ from agiraph.core.turns import ToolCall
 STEP_LIMIT: Final = 80
 FOR_ANSWER: Final = "for an answer"
 """The wait of an entity that has asked the human and has nothing else to do."""
-TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "ref_name", "key")
+TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "key")
 
 
 def step_of(call: ToolCall) -> str:

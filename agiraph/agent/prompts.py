@@ -145,10 +145,18 @@ def assignment_turn(assignment: Assignment, ended: EndedNode | None = None) -> s
         "has_known_goal": before is not None and before.goal == assignment.goal,
         "has_known_notes": before is not None and before.notes == assignment.notes,
     }
-    refs = sorted(assignment.node.refs.items())
+    refs = [
+        (name, path, ref_files_in_words(assignment.ref_files.get(name, {})))
+        for name, path in sorted(assignment.node.refs.items())
+    ]
     turns = assignment.contract.max_iterations_per_node
     shown = render("assignment", refs=refs, turns=turns, **assignment_facts(assignment), **known)
     return f"{end_notice(ended)}{shown}"
+
+
+def ref_files_in_words(sizes: dict[str, int]) -> str:
+    """Return the files of a ref with their sizes, as a list in one line."""
+    return ", ".join(f"`{file}` ({size} bytes)" for file, size in sizes.items())
 
 
 def end_notice(ended: EndedNode | None) -> str:

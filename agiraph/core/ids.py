@@ -41,8 +41,10 @@ COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
 BOARD_NAME = "board"
 TRIGGER_NAME = "trigger"
+EVERYBODY = "*"
+"""The name of all other entities as the receivers of a message."""
 RESERVED_NAMES = frozenset({
-    COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", "*",
+    COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", EVERYBODY,
     SUPERVISOR, ROUTER, RECORDER, BROKER, CLOCK, TRACER, SCALER, FILES, *NO_AGENTS,
 })  # fmt: skip
 """Names that a worker cannot have: the processes of a home and other senders of messages."""

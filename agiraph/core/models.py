@@ -384,16 +384,18 @@ class TeamRoster(Record):
 class Assignment(Record):
     """The data that a worker needs to start a node; `worktree` is None if it uses none.
 
-    `stage` and `stage_goal` describe the node's stage. `shared_keys` are the keys of the shared
-    context at the time of the assignment. `cycle_began_at` is the start of the cycle of an infinite
-    run, else 0. `today` is the date of the assignment (UTC). `notes` is a section of its prompt
-    with notes from earlier work (`agiraph.knowledge.relevant`), "" if there are none.
+    `ref_files` are the files of each ref with their sizes in bytes. `stage` and `stage_goal`
+    describe the node's stage. `shared_keys` are the keys of the shared context at the time of the
+    assignment. `cycle_began_at` is the start of the cycle of an infinite run, else 0. `today` is
+    the date of the assignment (UTC). `notes` is a section of its prompt with notes from earlier
+    work (`agiraph.knowledge.relevant`), "" if there are none.
     """
 
     node: WorkNode
     spec: str
     contract: StageContract
     attempt: int = 1
+    ref_files: dict[str, dict[str, int]] = Field(default_factory=dict)
     team: tuple[str, ...] = ()
     goal: str = ""
     stage: str = ""

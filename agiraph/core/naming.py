@@ -77,6 +77,15 @@ def on_one_line(text: str) -> str:
     return " ".join(_LINE_ENDS.sub(f" {LINE_END} ", text.strip()).split())
 
 
+def cut_at_sentence(text: str, most: int) -> str:
+    """Return at most `most` characters of a text that end with a sentence or line, if possible."""
+    if len(text) <= most:
+        return text
+    head = text[:most]
+    ends = [found.end() for found in SENTENCE_END.finditer(head)]
+    return head[: ends[-1]].rstrip() if ends and ends[-1] > most // 2 else head
+
+
 def short_name(entity: str) -> str:
     """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
     head, dash, tail = entity.rpartition("-")
@@ -84,6 +93,7 @@ def short_name(entity: str) -> str:
     return head if dash and head and is_number else entity
 
 
+SENTENCE_END: Final = re.compile(r"[.!?][)\"']*(?=\s)|\n")
 UNSEEN: Final = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 """Invisible characters, and characters that reverse the text direction: `report<U+202E>gpj.exe`
 looks like a picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""

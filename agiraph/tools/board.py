@@ -5,9 +5,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from agiraph.core.results import normal_checks
 from agiraph.core.specs import Names, NodeSpec, StageTerms, as_object
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
+from agiraph.tools.checking import require_syntax
 from agiraph.tools.ports import ToolContext, WaitOutcome
 
 LONGEST_WAIT_SECONDS = 3600
@@ -36,6 +38,7 @@ class WaitParams(ToolParams):
 @tool("Create a node on the board; a worker does it.", kinds=WORKERS, idempotent=True)
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> JsonObject:
     """Create a node and return {"node_id", "name", "status"}; with `wait`, also its end."""
+    await require_syntax(normal_checks(params.checks))
     created = await context.team.create_node(context.call_id, params, params.terms())
     if not params.wait:
         return created
@@ -97,11 +100,16 @@ class SuggestNextParams(ToolParams):
     idempotent=True,
 )
 async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
-    """Complete the node; return {"published": [file, ...]}."""
-    files = await context.team.publish(
+    """Complete the node; return {"published": [file, ...]}, and the checks that passed."""
+    return await context.team.publish(
         context.call_id, params.summary, params.missing, params.insight, result=params.result
     )
-    return {"published": list(files)}
+
+
+@tool("Run the checks of your node without publishing.", kinds=WORKERS, idempotent=True)
+async def run_checks(context: ToolContext, params: NoParams) -> str:
+    """Return the result of each check, with the output of those that failed."""
+    return await context.team.run_checks(context.call_id)
 
 
 @tool(

@@ -115,18 +115,44 @@ def why_not(results: Sequence[CheckResult], config: Config) -> str:
     failed = [result for result in results if not result.has_passed]
     if not failed:
         return ""
-    limits = CommandLimits.of(config.shell, config.shell.check_seconds)
-    ends = [how_ended(one.exit_code, "it ran out of time", limits) for one in failed]
-    shown = "\n\n".join(
-        f"$ {one.command}\n{one.output.rstrip()}\n{end}"
-        for one, end in zip(failed, ends, strict=True)
-    )
+    shown = "\n\n".join(_failure(one, config) for one in failed)
     passed = len(results) - len(failed)
     return (
         f"[not published] {len(failed)} of {len(results)} checks of this node failed"
         f"{f', {passed} passed' if passed else ''}. They run in scratch/; fix what they found and "
-        f"publish again.\n\n{shown}"
+        f"publish again. If a check is wrong, say so in `missing`: the result is then partial."
+        f"\n\n{shown}"
     )
+
+
+def in_words(results: Sequence[CheckResult], config: Config) -> str:
+    """Return the result of each check as text, with the output of the checks that failed."""
+    return "\n\n".join(
+        f"passed: {one.command}" if one.has_passed else f"FAILED:\n{_failure(one, config)}"
+        for one in results
+    )
+
+
+def _failure(result: CheckResult, config: Config) -> str:
+    limits = CommandLimits.of(config.shell, config.shell.check_seconds)
+    end = how_ended(result.exit_code, "it ran out of time", limits)
+    return f"$ {result.command}\n{result.output.rstrip()}\n{end}"
+
+
+async def require_syntax(checks: Sequence[str]) -> None:
+    """Refuse checks that are not valid shell commands, with the error of `bash -n`."""
+    for check in checks:
+        process = await asyncio.create_subprocess_exec(
+            *("bash", "-n", "-c", check),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+        )
+        _, said = await process.communicate()
+        if process.returncode:
+            reason = said.decode("utf-8", "replace").strip()[:KEPT_OUTPUT]
+            raise InvalidInput(f"the check `{check[:200]}` is not valid shell: {reason}")
 
 
 def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> Evidence:

@@ -50,7 +50,9 @@ class ListFilesParams(ToolParams):
 
 
 class ReadRefParams(ToolParams):
-    ref_name: str = Field(description="a ref name of your assignment")
+    name: str = Field(description="a ref of your assignment")
+    file: str = Field(default="", description="one of its files; default: the list and the first")
+    offset: int = Field(default=0, ge=0, description="the first byte to show")
 
 
 @tool("Read a text file that you may see.", idempotent=True)
@@ -61,10 +63,11 @@ async def read_file(context: ToolContext, params: ReadFileParams) -> str:
     return await asyncio.to_thread(_read_text, path, params.path, params.offset, limit)
 
 
-def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
+def _read_text(path: Path, shown: str, offset: int, limit: int, further: str = "") -> str:
     """Return up to `limit` bytes as text; only of a regular file, so that this never blocks.
 
-    A character that the limit splits is left for the next read, which starts with it.
+    `further` are arguments that a call for the next part needs besides `offset`. A character that
+    the limit splits is left for the next read, which starts with it.
     """
     try:
         data, size = read_part(path, offset, limit, anyones=True)
@@ -82,7 +85,7 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
     if end == offset:  # the limit is shorter than a character
         text, end = data.decode("utf-8", "replace"), offset + len(data)
     if end < size:
-        text += f"\n[bytes {offset} to {end} of {size}; continue with offset={end}]"
+        text += f"\n[bytes {offset} to {end} of {size}; continue with {further}offset={end}]"
     return text
 
 
@@ -138,14 +141,13 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
 
 @tool("Read the published files of another node by a ref name.", idempotent=True)
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
-    """Return the content of a ref of the assignment: a file, or every file of a folder."""
+    """Return a file of a ref; of a ref with several files, their list and the first of them."""
     refs = _refs(context)
-    if params.ref_name not in refs:
-        raise unknown("ref", params.ref_name, tuple(refs))
-    named = refs[params.ref_name]
-    place = context.scope.to_read(named)
+    if params.name not in refs:
+        raise unknown("ref", params.name, tuple(refs))
+    place = context.scope.to_read(refs[params.name])
     limit = context.config.files.read_limit
-    return await asyncio.to_thread(_read_published, place, named, limit)
+    return await asyncio.to_thread(_read_published, place, params, limit)
 
 
 def _refs(context: ToolContext) -> dict[str, str]:
@@ -175,17 +177,37 @@ def files_of_ref(scope: Scope, ref_name: str) -> list[str]:
     return [f"{named.rstrip('/')}/{path.as_posix()}" for path, _ in files_below(place)]
 
 
-def _read_published(place: Path, named: str, limit: int) -> str:
+def _read_published(place: Path, params: ReadRefParams, limit: int) -> str:
     if not is_folder(place):
-        return _read_text(place, named, 0, limit)
-    files = [path for path, _ in files_below(place)]
-    if not files:
-        raise InvalidInput(f"'{named}' holds no files yet")
-    parts: list[str] = []
-    for path in files:
-        shown = f"{named.rstrip('/')}/{path.as_posix()}"
+        if params.file not in ("", place.name):
+            raise unknown("file of this ref", params.file, (place.name,))
+        return _read_text(place, place.name, params.offset, limit)
+    sizes = {path.as_posix(): entry.size for path, entry in files_below(place)}
+    if not sizes:
+        raise InvalidInput(f"the ref '{params.name}' has no files yet")
+    if params.file and params.file not in sizes:
+        raise unknown("file of this ref", params.file, tuple(sizes))
+    file = params.file or next(iter(sizes))
+    further = f"file={file!r}, " if len(sizes) > 1 else ""
+    if params.file or len(sizes) == 1:
+        return _read_text(place / file, file, params.offset, limit, further)
+    return f"{_contents(sizes)}\n{_first_text(place, sizes, limit)}"
+
+
+def _contents(sizes: dict[str, int]) -> str:
+    """Return the list of a ref's files with their sizes."""
+    lines = [f"{path} ({size} bytes)" for path, size in [*sizes.items()][:LISTED_AT_ONCE]]
+    left = len(sizes) - len(lines)
+    lines += [f"[{left} more files]"] if left else []
+    return "\n".join((f"{len(sizes)} files; read one with `file`:", *lines))
+
+
+def _first_text(place: Path, sizes: dict[str, int], limit: int) -> str:
+    """Return the first text that fits in one result, else the beginning of the first text."""
+    for file in sorted(sizes, key=lambda one: sizes[one] > limit):
         try:
-            parts.append(f"=== {shown}\n{_read_text(place / path, shown, 0, limit // len(files))}")
-        except InvalidInput as error:
-            parts.append(f"=== {shown}\n[{error}]")
-    return "\n".join(parts)
+            text = _read_text(place / file, file, 0, limit, f"file={file!r}, ")
+        except InvalidInput:
+            continue  # a binary file
+        return f"\n=== {file}\n{text}"
+    return "No file is text: look at them with bash (od, strings)."

@@ -55,8 +55,13 @@ class Team:
     returned object is the model's result.
     """
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text to a worker, `coordinator`, `human` or `*`."""
+    async def send_message(
+        self, call_id: str, to: str, content: str, mode: DeliveryMode
+    ) -> tuple[str, ...]:
+        """Send text to a worker, `coordinator`, `human` or `*`; return the receivers.
+
+        Of `*`, each receiver is named with its state.
+        """
         raise _not_possible("send_message")
 
     async def check_messages(self, call_id: str) -> list[str]:
@@ -129,14 +134,18 @@ class Team:
         insight: str,
         *,
         result: JsonObject | None = None,
-    ) -> tuple[str, ...]:
-        """Move scratch/ to published/, complete the node; return the published files.
+    ) -> JsonObject:
+        """Move scratch/ to published/, complete the node; return {"published", "checks_passed"}.
 
         If scratch/ is empty the summary is published. `missing` describes the missing part of a
         partial result, `insight` is offered to the agent's memory, `result` is the content of its
         `result.json`.
         """
         raise _not_possible("publish")
+
+    async def run_checks(self, call_id: str) -> str:
+        """Run the checks of the node without publishing; return their results."""
+        raise _not_possible("run_checks")
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         """Report a milestone; the node continues."""

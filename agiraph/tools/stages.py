@@ -4,10 +4,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from agiraph.core.results import normal_checks
 from agiraph.core.specs import StageSpec, StageTerms, as_object
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import COORDINATORS, Tool, ToolParams, tool
 from agiraph.tools.board import CreateWorkNodeParams, create_work_node
+from agiraph.tools.checking import require_syntax
 from agiraph.tools.ports import ToolContext
 
 REFLECT = "What of this stage will be of use after this run? Write it with memory_write now."
@@ -48,6 +50,8 @@ class ReconveneParams(ToolParams):
     idempotent=True,
 )
 async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> JsonObject:
+    for role in params.stage.roles:
+        await require_syntax(normal_checks(role.checks))
     return await context.team.launch_roles(context.call_id, params.stage)
 
 

@@ -10,6 +10,7 @@ from agiraph.tools.board import (
     checkpoint,
     create_work_node,
     publish,
+    run_checks,
     suggest_next,
     wait,
 )
@@ -40,7 +41,7 @@ from agiraph.tools.triggers import cancel_trigger, list_triggers, schedule
 from agiraph.tools.web_tools import web_fetch, web_search
 
 TOOLS: tuple[Tool[Any], ...] = (
-    *(publish, checkpoint, suggest_next),
+    *(publish, run_checks, checkpoint, suggest_next),
     *(spawn_worker, create_work_node, create_stage_node, assign_worker, wait, check_board),
     *(cancel_node, retire_worker, launch_roles, reconvene, finish),
     *(send_message, check_messages, ask_human),

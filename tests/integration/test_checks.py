@@ -43,6 +43,23 @@ def test_all_checks_run_and_each_outcome_is_reported(tmp_path: Path) -> None:
     assert why_not(results[:1], entity.config) == ""
 
 
+async def test_check_that_is_not_valid_shell_is_refused_when_its_node_is_created(
+    tmp_path: Path,
+) -> None:
+    entity = EntityTools(tmp_path, "coordinator")
+    made = tmp_path / "made"
+    role = {"name": "ada", "prompt": "Work", "checks": [f"touch {made}", "if true; then"]}
+    for tool, arguments in (
+        ("create_work_node", {"task": "Work", "checks": role["checks"]}),
+        ("launch_roles", {"stage": {"name": "one", "roles": [role]}}),
+    ):
+        refused = await entity.call(tool, **arguments)
+        assert refused.is_error
+        assert "the check `if true; then` is not valid shell: bash: -c: line" in refused.content
+    assert entity.team.asked == []
+    assert not made.exists()
+
+
 def test_check_has_its_timeout(tmp_path: Path) -> None:
     entity = EntityTools(tmp_path)
     entity.limited("shell", check_seconds=0.2)

@@ -50,6 +50,47 @@ def test_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveH
     assert max(map(len, told.splitlines())) < 100
 
 
+def test_worker_learns_the_results_of_its_checks_and_messages(live_home: LiveHome) -> None:
+    """A partial result with a failed check is published, and its reader gets a list of files."""
+    checks = ["test -s a.md", "grep -q total a.md"]
+    live_home.plays(
+        coordinator=[
+            spawn("ann"),
+            spawn("bea"),
+            call("create_work_node", name="part", worker="ann", task="Write", checks=checks),
+            WAIT,  # until the message
+            WAIT,
+            call("create_work_node", name="use", worker="bea", task="Use", refs={"in": "part"}),
+            WAIT,
+            finish("done"),
+        ],
+        ann=[
+            calls(write("a.md", "one two\n"), write("b.md", "three\n")),
+            calls(
+                call("edit_file", path="scratch/a.md", old="two", new="2"),
+                call("search", pattern="on.", path="scratch"),
+            ),
+            call("run_checks"),
+            calls(call("send_message", to="*", content="The sum is missing.")),
+            publish("half"),
+            publish("half", missing="the sum"),
+        ],
+        bea=[call("read_ref", name="in"), publish("used")],
+    )
+    outcome = live_home.complete("Tell me", "--name", "told")
+    seen = live_home.server.seen_by("ann")
+    assert "passed: test -s a.md\n\nFAILED:\n$ grep -q total a.md" in seen[3].result("run_checks")
+    assert seen[3].result("search").startswith("scratch/a.md:1: one 2")
+    assert seen[4].result("send_message") == "Sent to bea (idle), coordinator."
+    assert "[not published] 1 of 2 checks" in seen[5].result("publish")
+    assert outcome.published("part") == {"a.md": "one 2\n", "b.md": "three\n"}
+    waited = "".join(live_home.server.seen_by("coordinator")[-1].results("wait"))
+    assert "[in part; missing: the sum; failed checks: `grep -q total a.md`]" in waited
+    first, second = live_home.server.seen_by("bea")[:2]
+    assert "`a.md` (6 bytes), `b.md` (6 bytes)" in first.said
+    assert "2 files; read one with `file`:\na.md (6 bytes)" in second.result("read_ref")
+
+
 def test_kill_during_the_checks_repeats_no_check(live_home: LiveHome) -> None:
     checks = ["echo one >> ran.txt", f"{UNTIL_KILLED}; echo two >> ran.txt"]
     proof, verdict = (

@@ -46,7 +46,7 @@ def test_remaining_work_is_handed_to_a_follow_up_node(live_home: LiveHome) -> No
         lambda seen: finish(seen.results("wait")[0]),
     ]
     first = [write("six.md", "six companies"), call("check_board")]
-    second = [call("read_ref", ref_name="report"), write("four.md", "four companies")]
+    second = [call("read_ref", name="report"), write("four.md", "four companies")]
     six = publish("six of ten", missing=missing)
     live_home.plays(
         coordinator=leads, **{"ada-1": [*first, six, *second, publish("the other four")]}

@@ -61,7 +61,7 @@ def examiner(seen: SeenRequest) -> Reply:
 
 
 WRITER: list[Step] = [
-    calls(call("read_ref", ref_name="code"), call("read_ref", ref_name="tests")),
+    calls(call("read_ref", name="code"), call("read_ref", name="tests")),
     lambda seen: write("README.md", "\n".join(["# strutils\n", *seen.results("read_ref")])),
     publish("the README"),
 ]

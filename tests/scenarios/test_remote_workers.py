@@ -62,7 +62,7 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
         bob=[bash("cp $AGIRAPH_INPUT/rows.bin copy.bin; echo bob > note.txt"), DONE],
         ada=[
             calls(tell("human", "I have begun."), write("facts.md", "one fact")),
-            calls(bash(sums), call("read_ref", ref_name="bobs")),
+            calls(bash(sums), call("read_ref", name="bobs")),
             held(bash("echo twice?>> sums"), gate),
             DONE,
         ],

@@ -33,7 +33,7 @@ COORDINATOR: list[Reply | Responder] = [
     lambda seen: finish(seen.result("read_file")),
 ]
 WRITER: list[Reply | Responder] = [
-    calls(*(call("read_ref", ref_name=ref) for ref in REFS)),
+    calls(*(call("read_ref", name=ref) for ref in REFS)),
     lambda seen: write("report.md", "\n".join(["# Comparison", *seen.results("read_ref")])),
     publish("the comparison"),
 ]

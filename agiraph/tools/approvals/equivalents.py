@@ -108,7 +108,7 @@ def _of_read_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 def _of_read_ref(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
     """A ref is another name of files that a node has published."""
-    paths = known.of_ref(str(arguments.get("ref_name")))
+    paths = known.of_ref(str(arguments.get("name")))
     yield from (("read_file", {"path": path}) for path in paths)
 
 

@@ -76,7 +76,7 @@ WORKER: Final[Values] = SHORT | {
 OPTIONS: Final[Mapping[str, Values]] = {
     "assignment": ASSIGNMENT
     | {
-        "refs": ((), (("a", "nodes/a"), ("b", "nodes/b"))),
+        "refs": ((), (("a", "nodes/a", "`x.md` (9 bytes)"), ("b", "nodes/b", ""))),
         "turns": (7,),
         "today": ("2026-02-12",),
         "has_known_schema": EITHER,

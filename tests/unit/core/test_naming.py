@@ -3,7 +3,7 @@
 import pytest
 
 from agiraph.core.errors import Ambiguous, InvalidInput
-from agiraph.core.naming import meant
+from agiraph.core.naming import cut_at_sentence, meant
 
 NAMES = [
     ("survey", "survey-1a2b3c"),
@@ -52,3 +52,10 @@ def test_prefix_without_a_match_is_unknown(typed: str) -> None:
 def test_the_nearest_names_are_guessed() -> None:
     with pytest.raises(InvalidInput, match=r"unknown agent 'adan', did you mean 'ada' or 'adam'\?"):
         meant("agent", "adan", NAMES, known=["ada-1 (ada)"])
+
+
+def test_long_text_is_cut_at_the_end_of_a_sentence() -> None:
+    assert cut_at_sentence("One. Two.", 20) == "One. Two."
+    assert cut_at_sentence("It holds 1.5 m. Then it breaks.", 20) == "It holds 1.5 m."
+    assert cut_at_sentence("first line\nsecond line", 15) == "first line"
+    assert cut_at_sentence("x" * 30, 20) == "x" * 20

@@ -105,8 +105,8 @@ async def test_ref_matches_rules_by_the_paths_of_its_files(gated: GatedHome) -> 
     gated.layout.node.refs.write_text(json.dumps(refs))
     (gated.layout.run.node(OTHER).published / "secret.md").write_text("x")
     for pattern in ("nodes/other/published/secret.md", f"nodes/{OTHER}/published/*"):
-        assert await gated.denies("read_file", pattern, "read_ref", ref_name="facts"), pattern
-    assert not await gated.denies("read_file", "*", "read_ref", ref_name="unknown")
+        assert await gated.denies("read_file", pattern, "read_ref", name="facts"), pattern
+    assert not await gated.denies("read_file", "*", "read_ref", name="unknown")
 
 
 async def test_rule_on_outside_paths_judges_the_path_as_written(

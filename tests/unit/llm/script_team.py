@@ -157,13 +157,16 @@ class EntityTeam(Team):
     team: ScriptTeam
     me: Entity
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+    async def send_message(
+        self, call_id: str, to: str, content: str, mode: DeliveryMode
+    ) -> tuple[str, ...]:
         self.team.sent.append((self.me.name, to, content))
         if to == "human":
-            return
+            return (to,)
         if to not in self.team.entities:
             raise InvalidInput(f"unknown recipient '{to}'")
         self.team.entities[to].mailbox.append(f"[Message from {self.me.name}]: {content}")
+        return (to,)
 
     async def check_messages(self, call_id: str) -> list[str]:
         messages = list(self.me.mailbox)
@@ -214,14 +217,14 @@ class EntityTeam(Team):
         insight: str,
         *,
         result: dict[str, Any] | None = None,
-    ) -> tuple[str, ...]:
+    ) -> JsonObject:
         assert self.me.node is not None
         node = self.team.nodes[self.me.node]
         files = publish_files(node.home, summary)
         node.status, node.summary = "completed", summary
         self.me.is_over = True
         node.ended.set()
-        return files
+        return {"published": list(files)}
 
     async def reconvene(self, call_id: str, assessment: str, *_: Any) -> JsonObject:
         return {"stage": "Stage 1", "nodes": [node.row() for node in self.team.nodes.values()]}

@@ -30,10 +30,11 @@ class RecordingTeam(Team):
     arrived: list[str] = field(default_factory=list)
     fault: Exception | None = None
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: str) -> None:
+    async def send_message(self, call_id: str, to: str, content: str, mode: str) -> tuple[str, ...]:
         if to == "nobody":
             raise InvalidInput("unknown recipient 'nobody' (known: ada, coordinator, human)")
         self.asked.append(("send_message", call_id, to, content, mode))
+        return (to,)
 
     async def check_messages(self, call_id: str) -> list[str]:
         if self.fault:
@@ -67,9 +68,9 @@ class RecordingTeam(Team):
         insight: str,
         *,
         result: dict[str, Any] | None = None,
-    ) -> tuple[str, ...]:
+    ) -> dict[str, Any]:
         self.asked.append(("publish", call_id, summary))
-        return ("report.md",)
+        return {"published": ["report.md"]}
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         self.asked.append(("checkpoint", call_id, summary))

@@ -111,23 +111,40 @@ async def test_name_that_is_not_utf8_is_listed(entity: EntityTools) -> None:
     content.encode()
 
 
-async def test_ref_returns_its_file_or_all_files_of_its_folder(entity: EntityTools) -> None:
-    published = entity.run.node("up-worker-0b0b0b").published
+async def test_ref_returns_its_file_or_the_list_of_its_files(entity: EntityTools) -> None:
+    published = entity.run.node("up").published
     published.mkdir(parents=True)
+    (published / "0.bin").write_bytes(b"\0")
     (published / "one.md").write_text("first")
-    (published / "two.bin").write_bytes(b"\0")
-    folder = "nodes/up-worker-0b0b0b/published"
+    (published / "two.md").write_text("second" * 100)
+    folder = "nodes/up/published"
     entity.node.refs.write_text(json.dumps({"up": folder, "one": f"{folder}/one.md"}))
-    assert (await entity.call("read_ref", ref_name="one")).content == "first"
-    both = (await entity.call("read_ref", ref_name="up")).content
-    assert f"=== {folder}/one.md\nfirst" in both
-    assert "binary file of 1 bytes" in both
-    wrong = await entity.call("read_ref", ref_name="upp")
-    assert wrong.is_error
-    assert "known: one, up" in wrong.content
+    assert (await entity.call("read_ref", name="one")).content == "first"
+    assert (await entity.call("read_ref", name="up")).content == (
+        "3 files; read one with `file`:\n0.bin (1 bytes)\none.md (5 bytes)\n"
+        "two.md (600 bytes)\n\n=== one.md\nfirst"
+    )
+    assert "binary" in (await entity.call("read_ref", name="up", file="0.bin")).content
+    for arguments, known in (({"name": "upp"}, "one, up"), ({"name": "up", "file": "x"}, "0.bin")):
+        wrong = await entity.call("read_ref", **arguments)
+        assert wrong.is_error
+        assert f"known: {known}" in wrong.content
+
+
+async def test_long_file_of_a_ref_is_continued_as_its_last_line_says(entity: EntityTools) -> None:
+    entity.limited("files", read_limit=100)
+    published = entity.run.node("up").published
+    published.mkdir(parents=True)
+    for name in ("a.md", "b.md"):
+        (published / name).write_text("x" * 150)
+    entity.node.refs.write_text(json.dumps({"up": "nodes/up/published"}))
+    first = (await entity.call("read_ref", name="up")).content
+    assert first.endswith("[bytes 0 to 100 of 150; continue with file='a.md', offset=100]")
+    rest = await entity.call("read_ref", name="up", file="a.md", offset=100)
+    assert rest.content == "x" * 50
 
 
 async def test_coordinator_without_refs_is_referred_to_read_file(tmp_path: Path) -> None:
-    result = await EntityTools(tmp_path, "coordinator").call("read_ref", ref_name="x")
+    result = await EntityTools(tmp_path, "coordinator").call("read_ref", name="x")
     assert result.is_error
     assert "read_file" in result.content

@@ -67,7 +67,7 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("memory_read", "MEMORY.md", "read_file", {"path": "MEMORY.md"}),
         ("write_file", "memory/*", "memory_write", {"path": "knowledge/a.md", "content": "x"}),
         ("read_file", "notebook.md", "memory_read", {"path": "notebook.md"}),
-        ("read_file", "nodes/facts/published/*", "read_ref", {"ref_name": "facts"}),
+        ("read_file", "nodes/facts/published/*", "read_ref", {"name": "facts"}),
         ("write_file", "scratch/a.md", "edit_file", {"path": "./scratch/a.md", "old": "a"}),
         ("memory_write", "memory.md", "edit_file", {"path": "memory.md", "old": "a"}),
         ("read_file", "input/private/*", "search", {"pattern": "key"}),

@@ -57,7 +57,7 @@ def test_acp_agent_writes_asks_is_interrupted_and_continues_in_one_session(lead:
     outcome = lead(
         "ann",
         [
-            {"say": "I look."},
+            {"say": "I look \ud83d."},
             {"plan": ["look", "write"]},
             {"tool": "ls", "kind": "execute", "input": {"command": "ls"}, "gives": "nothing yet"},
             {"write": "made.txt", "content": "made through the worker\n"},
@@ -76,7 +76,7 @@ def test_acp_agent_writes_asks_is_interrupted_and_continues_in_one_session(lead:
         "_result.md": "Made made.txt.\n",
     }
     said = texts_of(outcome)
-    assert said[:2] == ["I look.", "Plan:\n- [ ] look\n- [ ] write"]
+    assert said[:2] == ["I look \ufffd.", "Plan:\n- [ ] look\n- [ ] write"]
     assert any("{'content': 'made through the worker\\n'}" in text for text in said)
     assert any("is outside of" in text for text in said)
     assert "outcome once" in "".join(said)

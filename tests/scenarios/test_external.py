@@ -1,6 +1,7 @@
 """External agents as workers: their files, their messages, their end, and their remains."""
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -154,6 +155,26 @@ def test_killed_worker_leaves_no_agent_and_its_next_incarnation_continues(
     assert published["_result.md"].startswith("done at start 2: half")
     assert published["starts"] == "xx"
     assert len(outcome.completions()) == 1
+
+
+def test_start_in_which_the_worker_crashed_counts_as_failed(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    agent = preset(live_home.home, "stubborn", command, "9", removed=[".stubborn"], attempts=2)
+    live_home.plays(coordinator=led("eli", agent))
+
+    def meanwhile() -> None:
+        for _ in range(2):
+            folder = working_in(live_home, "crashing", "eli-tool")
+            (folder / "scratch/ready").unlink()
+            live_home.kill("worker eli-", signal.SIGSEGV)
+
+    outcome = live_home.lead("Have a tool written", "--name", "crashing", meanwhile=meanwhile)
+    [failed] = outcome.data("node.failed")
+    reason = "its worker's process has crashed: killed by SIGSEGV"
+    assert failed["reason"].startswith(f"stubborn failed 2 times; at last: {reason}")
+    assert [e["number"] for e in outcome.data("outside.started")] == [1, 2]
 
 
 def test_killed_agent_is_restarted_and_a_failing_one_fails_its_node(

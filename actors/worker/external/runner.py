@@ -86,12 +86,30 @@ class ExternalAgentRunner:
         await until_gone(self._worker.files.home.process_guard)
         await report_input_news(self._launcher.sandbox, self._worker.scope, self._worker.report)
         await self._permissions.withdraw_all()
+        self._count_crash()
         try:
             while not self._worker.transcript.is_published:
                 await self._next()
         finally:
             await self._permissions.withdraw_all()
             await self._launcher.close_proxy()
+
+    def _count_crash(self) -> None:
+        """Count the last start as failed if this worker's process crashed during it.
+
+        The output of the agent may have caused the crash. A process that was killed from outside
+        has not crashed.
+        """
+        worker, cause = self._worker, self._worker.runtime.attempts.last_end
+        if self._state.is_running and cause:
+            ended = ExternalAgentEnded(
+                number=self._state.starts,
+                problem=f"its worker's process has crashed: {cause}",
+                has_spoken=True,  # its session is not lost
+                ts=worker.now(),
+            )
+            worker.conversation.append(ended)
+            self._report_ended(ended, None)
 
     @property
     def _state(self) -> ExternalAgentState:
@@ -230,10 +248,13 @@ class ExternalAgentRunner:
             ts=now,
         )
         worker.conversation.append(*([limit] if limit else []), record)
+        self._report_ended(record, metered)
+
+    def _report_ended(self, record: ExternalAgentEnded, metered: ProxyCostsSettled | None) -> None:
         about = {"agent": self._agent.name, "number": record.number, "problem": record.problem}
-        about |= {"goes_on": goes_on, "account": "door" if metered else "own"}
+        about |= {"goes_on": record.goes_on, "account": "door" if metered else "own"}
         about |= {"calls": metered.calls if metered else None, **record.usage.model_dump()}
-        worker.report("outside.ended", about, self._state.began_at)
+        self._worker.report("outside.ended", about, self._state.began_at)
 
     def _judge(
         self, ended: AgentSessionResult, limit: LimitReached | None

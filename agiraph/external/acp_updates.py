@@ -115,8 +115,8 @@ def _commands(known: JsonObject, judged: object) -> tuple[list[str], list[str]]:
         has_field = any(map(_names_command, mapping(given)))
         is_unreadable = has_field or not (texts or judged) or (given and not texts)
         commands, texts = [UNREADABLE_COMMAND] if is_unreadable else texts, []
-    shown = map(_content_text, rows(known.get("content")))
-    texts += filter(None, (str(known.get("title") or ""), *shown))
+    title = str(known.get("title") or "") if tool is None else ""
+    texts += filter(None, (title, *map(_content_text, rows(known.get("content")))))
     return _without(commands, judged), _without(texts, judged, *commands)
 
 

@@ -204,7 +204,8 @@ def test_command_in_any_field_of_any_kind_of_call_is_judged(call: JsonObject) ->
 def test_text_that_is_no_command_is_not_judged_by_rules_about_every_command() -> None:
     described = {"kind": "execute", "rawInput": {"command": "ls", "description": "List /etc"}}
     assert decisions(described, ("allow", "ls*"), ("deny", "*")) == "allow"
-    assert decisions(described | {"title": "Look"}, ("allow", "ls*"), ("ask", "*")) == "allow"
+    assert decisions(described | {"title": "sudo"}, ("allow", "ls*"), ("ask", "*")) == "allow"
+    assert decisions(described | {"title": "sudo"}, ("deny", "*sudo*")) == "allow"
     mail = {"kind": "other", "title": "mail", "rawInput": {"text": "hello"}}
     assert decisions(mail, ("deny", "*")) == "allow"
     note = {"kind": "edit", "rawInput": {"file_path": "a.md", "content": "sudo ls"}}

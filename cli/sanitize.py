@@ -12,11 +12,10 @@ from contextlib import suppress
 from typing import TextIO
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.naming import with_unseen_shown
+from agiraph.core.naming import on_one_line, with_unseen_shown
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.S)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SPACES = re.compile(r"\s+")
 
 ELLIPSIS = "…"
 
@@ -45,8 +44,8 @@ def require_utf8(text: str, what: str) -> None:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """Return `text` as one printable line of at most `limit` characters."""
-    line = _SPACES.sub(" ", printable(text)).strip()
+    """Return `text` as one printable line of at most `limit` characters; line ends are `⏎`."""
+    line = on_one_line(printable(text))
     if limit is None or len(line) <= limit:
         return line
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from agiraph.core.naming import on_one_line
 from agiraph.core.redaction import redact
 from agiraph.core.turns import ToolCall
 
@@ -27,5 +28,5 @@ def waiting_for(names: Sequence[str]) -> str:
 
 def shortened(text: str) -> str:
     """Return a step as one line of at most STEP_LIMIT characters, without secrets."""
-    words = " ".join(str(redact(text)).split())
+    words = on_one_line(str(redact(text)))
     return words if len(words) <= STEP_LIMIT else f"{words[: STEP_LIMIT - 1]}…"

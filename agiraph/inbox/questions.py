@@ -25,6 +25,7 @@ from agiraph.core.clock import iso
 from agiraph.core.errors import listed
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant, open_ids_meant
 from agiraph.core.models import Question, QuestionStatus
+from agiraph.core.naming import on_one_line
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.inbox.database import GatewayDatabase
 from agiraph.inbox.question_records import QuestionRecord, first_record, record_after
@@ -92,7 +93,9 @@ class QuestionStore:
             near = self._read(beginning, text, f"{text}\U0010ffff", MOST_MEANT)
             found = ids_meant(text, (case.question.id for case in near))
         if len(found) > 1:
-            listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
+            listed = "; ".join(
+                f"{id}: {on_one_line(self._case(id).question.question)[:80]}" for id in found
+            )
             raise ApiError(
                 409, f"'{text}' is the beginning of several questions ({listed})", AMBIGUOUS
             )

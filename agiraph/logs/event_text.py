@@ -20,7 +20,7 @@ from typing import Any, Final, get_args
 
 from agiraph.core.event_types import BY_NAME, Audience, Tone
 from agiraph.core.models import Event
-from agiraph.core.naming import short_name
+from agiraph.core.naming import on_one_line, short_name
 
 AUTORUN: Final = "sandbox.autorun"
 VALUE_CHARACTERS: Final = 1000
@@ -115,7 +115,7 @@ def _shown(value: Any, most: int = VALUE_CHARACTERS) -> str:
     if isinstance(value, list | tuple):
         text = ", ".join(_shown(one, most) for one in value)
     elif isinstance(value, str):
-        text = " ".join(value.split())
+        text = on_one_line(value)
     else:
         text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -141,8 +141,9 @@ def _call(arguments: Any, node_name: Callable[[str], str]) -> str:
         return _shown(arguments)
     main = next((value for name in MAIN_ARGUMENTS if (value := arguments.get(name))), None)
     if isinstance(main, str):
-        first = main.lstrip().partition("\n")[0]
-        return _shown(first if first.startswith("# ") else main, CALL_CHARACTERS)
+        first, _, more = main.strip().partition("\n")
+        is_comment = first.startswith("# ")
+        return _shown(f"{first}\n…" if is_comment and more else main, CALL_CHARACTERS)
     if isinstance(main, list | tuple):
         return _shown([node_name(str(one)) for one in main], CALL_CHARACTERS)
     return _shown(_pairs(arguments), CALL_CHARACTERS)

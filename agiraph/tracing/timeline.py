@@ -13,6 +13,7 @@ from typing import Final
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, SpanKind
+from agiraph.core.naming import on_one_line
 from agiraph.tracing import spans as s
 from agiraph.tracing.span_builder import OUTSIDE, SpanBuilder, SpanBuilderState
 from agiraph.tracing.spans import Span, span_id
@@ -187,7 +188,7 @@ class RunTimeline:
         if is_asked or key in self._waits or event.run_id not in (None, self.run):
             return  # an entity with a question waits in a tool call, if at all
         words = str(data.get("question") or data.get("cause") or kind)
-        name = " ".join(words.split())[:LONGEST_NAME]
+        name = on_one_line(words)[:LONGEST_NAME]
         id = self._fresh(span_id(kind, self.agent, self.run, key[1], str(event.ts)))
         self._waits[key] = Bar(id, kind, event.entity, name, event.ts, None)
 

@@ -12,6 +12,7 @@ from cli.api_command import api_command
 from cli.options.shared import connect_to_read, examples, home_option, json_option, text_argument
 from cli.output.formats import format_time
 from cli.output.listing import Column, Done, JsonObject, Listing, Shown
+from cli.sanitize import one_line, printable
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -101,7 +102,8 @@ def respond(client: "Client", question: str, text: str, reason: str) -> Shown:
         answer = _option(client.questions(), question, answer)
     answer = f"{answer}: {reason}" if reason.strip() else answer
     answered = client.answer(question, answer, via=CHANNEL)
-    return Done(answered, f"{answered.sender} gets your answer to: {answered.question}")
+    asked = printable(f"{answered.sender} gets your answer to: {answered.question}")
+    return Done(answered, asked)
 
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
@@ -150,7 +152,7 @@ def approvals(
     with connect_to_read(home) as client:
         if revoke is not None:
             taken = client.revoke_approval(revoke)
-            shown = Done(taken, f"revoked: {taken.tool} {taken.pattern}")
+            shown = Done(taken, f"revoked: {one_line(f'{taken.tool} {taken.pattern}')}")
         else:
             shown = Listing(client.approvals(agent), APPROVALS, "no standing approvals")
     shown.print(as_json=as_json)

@@ -18,7 +18,7 @@ afterAll(() => setLanguage("en"));
 
 test("an event has the gateway's sentence in English and a template in German", async () => {
   const { result } = renderHook(useEventText);
-  expect(result.current.line(failed)).toBe("failed tables: no time");
+  expect(result.current.line(failed)).toBe("failed tables: no ⏎ time");
   await setLanguage("de");
   await waitFor(() => expect(result.current.sentence(failed)).toBe("tables ist fehlgeschlagen"));
   const newer = { ...failed, type: "moon.rose", text: "moon.rose phase=full" };

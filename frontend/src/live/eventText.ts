@@ -1,7 +1,7 @@
 // An event as a sentence: the gateway sends it in English, other languages have templates by type.
 import { useTranslation } from "react-i18next";
 
-import { lastPart, type Tone } from "~/ui";
+import { lastPart, oneLine, type Tone } from "~/ui";
 import type { AgentEvent } from "./eventLog";
 
 const LONGEST = 240;
@@ -21,8 +21,9 @@ export function useEventText(): EventText {
     return t(key, { ...valuesOf(event), defaultValue: "" });
   };
   const line = (event: AgentEvent) => {
-    const text = [sentence(event), detailOf(event)].filter(Boolean).join(": ").replace(/\s+/g, " ");
-    return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+    const text = [sentence(event), detailOf(event)].filter(Boolean).join(": ");
+    const shown = oneLine(text);
+    return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
   };
   return { sentence, line };
 }

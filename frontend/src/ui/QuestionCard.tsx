@@ -9,6 +9,7 @@ import { useQuestions } from "~/api/queries";
 import { Button } from "./Button";
 import { classes } from "./classes";
 import { TextArea } from "./fields";
+import { oneLine } from "./format";
 import { Icon } from "./Icon";
 import { Code, Markdown } from "./Markdown";
 import { Keyboard, useKey } from "./keys";
@@ -79,7 +80,7 @@ function Proposed({ question }: { question: Question }) {
         shown && <Code text={shown} language={command ? "bash" : ""} />
       )}
       {about.remember && about.remember !== about.subject && (
-        <p className={styles.remember}>{t("remember", { pattern: about.remember })}</p>
+        <p className={styles.remember}>{t("remember", { pattern: oneLine(about.remember) })}</p>
       )}
     </div>
   );

@@ -115,6 +115,12 @@ const UNSEEN = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]/gu;
 export const withUnseenShown = (code: string): string =>
   code.replace(UNSEEN, (one) => `⟨U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
+const LINE_ENDS = /\s*[\n\u2028\u2029]\s*/g;
+
+/** A text in one line: its line ends are seen as `⏎`, so that a comment does not hide the command below it. */
+export const oneLine = (text: string): string =>
+  text.trim().replace(LINE_ENDS, " ⏎ ").replace(/\s+/g, " ");
+
 /** A Markdown text without its first heading if that is the title under which it is shown. */
 export const withoutTitle = (text: string, title: string): string =>
   text.startsWith(`# ${title}\n`) ? text.slice(title.length + 3).trimStart() : text;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { askedOf, byNeed, changes, countdown, firstLine, optionOf, type Question } from "./question";
+import { askedOf, byNeed, changes, countdown, lineOf, optionOf, type Question } from "./question";
 
 const question = (id: string, more: Partial<Question> = {}) =>
   ({ id, asked_at: 0, deadline_at: null, urgency: "normal", options: [], ...more }) as Question;
@@ -33,8 +33,10 @@ test("what was open before is not announced; what is open no longer is taken bac
   expect([came.map((one) => one.id), gone]).toEqual([["b"], ["a"]]);
 });
 
-test("the first line is without signs of Markdown", () => {
-  expect(firstLine("## May I **run** `ls`?\nmore")).toBe("May I run ls?");
+test("a question in one line shows its line ends, and a command as it is", () => {
+  expect(lineOf({ question: "## Is **this** `good`?\nmore", kind: "question" })).toBe("Is this good? ⏎ more");
+  const command = "May I run this command? ls  # harmless\n`evil`";
+  expect(lineOf({ question: command, kind: "approval" })).toBe("May I run this command? ls # harmless ⏎ `evil`");
 });
 
 test("questions of the shown agent come first, those of ended agents last", () => {

@@ -1,5 +1,6 @@
 // Questions to the person: what can be answered, when it is due, which is the most pressing. Pure.
 import type { Schemas } from "~/api/client";
+import { oneLine } from "./format";
 
 export type Question = Schemas["QuestionView"];
 
@@ -59,6 +60,10 @@ export function changes(
   };
 }
 
-/** Return the first line of what is asked, for narrow places: without the signs of Markdown. */
-export const firstLine = (text: string): string =>
-  (text.trim().split("\n", 1)[0] ?? "").replace(/\*\*|`|^#+ /g, "");
+const LONGEST_LINE = 300;
+
+/** Return a question in one line, for narrow places: an approval as it is, other texts without the signs of Markdown. */
+export function lineOf({ question, kind }: Pick<Question, "question" | "kind">): string {
+  const line = oneLine(kind === "approval" ? question : question.trim().replace(/\*\*|`|^#+ /g, ""));
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE - 1)}…` : line;
+}

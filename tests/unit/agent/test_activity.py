@@ -6,7 +6,7 @@ from agiraph.core.turns import ToolCall
 
 def test_step_names_the_tool_and_its_subject() -> None:
     call = ToolCall(id="1", name="bash", arguments={"command": "make\n  test", "timeout": 5})
-    assert step_of(call) == "bash: make test"
+    assert step_of(call) == "bash: make ⏎ test"
     assert step_of(ToolCall(id="1", name="check_board")) == "check_board"
     assert waiting_for(["tables", "prices"]) == "tables, prices"
 

@@ -82,6 +82,12 @@ def test_predefined_answer_is_selected_by_its_number() -> None:
     assert client.did == [("answer", "q-1", "SQLite")]
 
 
+def test_every_line_of_a_command_is_visible_in_the_list_of_questions() -> None:
+    asked = "May I run this command? askme ok  # then, harmless:\nEVILRUN --now"
+    shown = command(FakeClient(asked=[question(question=asked)]), "questions").stdout
+    assert "askme ok # then, harmless: ⏎ EVILRUN --now" in shown
+
+
 def test_question_is_shown_by_a_prefix_of_its_id() -> None:
     long = f"q-3f9c1d0a{'0' * 24}"
     client = FakeClient(asked=[question(long, options=("PostgreSQL", "SQLite"))])

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agiraph.core.naming import UNSEEN
+from agiraph.core.naming import UNSEEN, on_one_line
 from cli.sanitize import cells, fitted, one_line, printable
 
 
@@ -19,6 +19,12 @@ def test_characters_that_turn_or_hide_text_are_visible_in_the_terminal_and_on_th
     assert printable("report\u202egpj.exe") == "report⟨U+202E⟩gpj.exe"
     page = Path(__file__).parents[3] / "frontend" / "src" / "ui" / "format.ts"
     assert f"const UNSEEN = /{UNSEEN.pattern}/gu;" in page.read_text(encoding="utf-8")
+
+
+def test_command_below_a_comment_is_visible_in_one_line() -> None:
+    command = "askme ok  # then, harmless:\n\n  EVILRUN --now\n"
+    assert one_line(command) == "askme ok # then, harmless: ⏎ EVILRUN --now"
+    assert on_one_line("a\u2028b\r\nc\td") == "a ⏎ b ⏎ c d"
 
 
 def test_a_lone_surrogate_can_be_printed() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from agiraph.core.errors import Ambiguous, InvalidInput
-from agiraph.core.naming import cut_at_sentence, meant
+from agiraph.core.naming import ERROR_CHARACTERS, cut_at_sentence, error_line, meant
 
 NAMES = [
     ("survey", "survey-1a2b3c"),
@@ -59,3 +59,10 @@ def test_long_text_is_cut_at_the_end_of_a_sentence() -> None:
     assert cut_at_sentence("It holds 1.5 m. Then it breaks.", 20) == "It holds 1.5 m."
     assert cut_at_sentence("first line\nsecond line", 15) == "first line"
     assert cut_at_sentence("x" * 30, 20) == "x" * 20
+
+
+def test_error_of_another_program_becomes_one_short_line() -> None:
+    assert error_line(" a\n\x1b[2Jb\u202e\x00c ") == "a [2Jb⟨U+202E⟩ c"
+    shown = error_line("E" * 5_000_000)
+    assert len(shown) == ERROR_CHARACTERS
+    assert shown.endswith("E... (5000000 characters in all)")

@@ -74,7 +74,7 @@ def test_approvals_pauses_and_crashes_are_waits() -> None:
     log.add("agent.paused", LEAD)
     found = [one for one in map(shown, made(log).bars()) if one[0] in ("human", "paused", "down")]
     assert found == [
-        ("human", "", "May I run it?", 8.0, 11.0),
+        ("human", "", "May I ⏎ run it?", 8.0, 11.0),
         ("paused", "ada", "paused", 10.0, 13.0),
         ("down", "", "signal 9", 14.0, 16.0),
         ("paused", "coordinator", "paused", 17.0, None),

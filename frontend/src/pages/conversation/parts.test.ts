@@ -116,7 +116,7 @@ describe("texts", () => {
 
   test("a call in one line", () => {
     expect(subjectOf({ input: { path: "a.md", content: "x" }, malformed: null })).toBe("a.md");
-    expect(subjectOf({ input: { command: "a\n  b" }, malformed: null })).toBe("a b");
+    expect(subjectOf({ input: { command: "a\n  b" }, malformed: null })).toBe("a ⏎ b");
     expect(subjectOf({ input: { size: 3 }, malformed: null })).toBe("size=3");
     expect(outputOf('{"a":1}').language).toBe("json");
     expect(outputOf("{x\n[exit code 0]")).toEqual({ text: "{x", language: "" });

@@ -1,21 +1,22 @@
 // What a tool call is about, in one line, and what it was given, to be read. Pure.
+import { oneLine } from "~/ui/format";
 import { inWords, type ToolItem } from "./items";
 
 const SUBJECTS = ["command", "path", "question", "url", "query", "name", "ref_name", "nodes", "to"];
 const LONGEST = 160;
 const EXIT = /\n?\[exit code -?\d+\]\s*$/;
 
-/** Return one line of what a call is about: its command's first line, its path, its arguments. */
+/** Return one line of what a call is about: its command, its path, its arguments. */
 export function subjectOf({ input, malformed }: Pick<ToolItem, "input" | "malformed">): string {
-  if (malformed) return oneLine(malformed);
+  if (malformed) return cutLine(malformed);
   const main = SUBJECTS.map((name) => input[name]).find((value) => value != null && value !== "");
-  if (main !== undefined) return oneLine(Array.isArray(main) ? main.map(inWords).join(", ") : inWords(main));
-  const parts = Object.entries(input).map(([name, value]) => `${name}=${oneLine(inWords(value), 60)}`);
-  return oneLine(parts.join(" "));
+  if (main !== undefined) return cutLine(Array.isArray(main) ? main.map(inWords).join(", ") : inWords(main));
+  const parts = Object.entries(input).map(([name, value]) => `${name}=${cutLine(inWords(value), 60)}`);
+  return cutLine(parts.join(" "));
 }
 
-function oneLine(text: string, longest = LONGEST): string {
-  const line = text.replace(/\s+/g, " ").trim();
+function cutLine(text: string, longest = LONGEST): string {
+  const line = oneLine(text);
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }
 

@@ -7,8 +7,8 @@ import { useMay } from "~/api/access";
 import { useRevokeApproval } from "~/api/actions";
 import type { Schemas } from "~/api/client";
 import { useApprovals, useQuestions } from "~/api/queries";
-import { Badge, Button, type Column, Empty, Loaded, Page, Panel, paths, Table, Time } from "~/ui";
-import { byNeed, firstLine, type Question } from "~/ui/question";
+import { Badge, Button, type Column, Empty, Loaded, oneLine, Page, Panel, paths, Table, Time } from "~/ui";
+import { byNeed, lineOf, type Question } from "~/ui/question";
 import { QuestionCard } from "~/ui/QuestionCard";
 import styles from "./questions.module.css";
 
@@ -58,7 +58,7 @@ function Open() {
 type Say = TFunction<"questions">;
 
 const standingColumns = (t: Say): Column<Approval>[] => [
-  { key: "pattern", label: t("allowed"), cell: (one) => <code>{`${one.tool} ${one.pattern}`}</code> },
+  { key: "pattern", label: t("allowed"), cell: (one) => <code>{oneLine(`${one.tool} ${one.pattern}`)}</code> },
   {
     key: "agent",
     label: t("agent"),
@@ -100,7 +100,7 @@ function Standing() {
 const TONES = { answered: "good", expired: "ask", withdrawn: "quiet", open: "ask" } as const;
 
 const earlierColumns = (t: Say): Column<Question>[] => [
-  { key: "question", label: t("question"), cell: (one) => firstLine(one.question) },
+  { key: "question", label: t("question"), cell: (one) => lineOf(one) },
   {
     key: "from",
     label: t("asker"),

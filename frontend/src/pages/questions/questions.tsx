@@ -8,7 +8,7 @@ import { useOverview, useQuestions } from "~/api/queries";
 import {
   Button, classes, closeToast, Icon, IconButton, Keyboard, notify, toast, useKey, useNow,
 } from "~/ui";
-import { byNeed, changes, countdown, firstLine, type Place, type Question } from "~/ui/question";
+import { byNeed, changes, countdown, lineOf, type Place, type Question } from "~/ui/question";
 import { QuestionCard } from "~/ui/QuestionCard";
 import { openQuestion, showTray, useTray } from "~/ui/tray";
 import styles from "./questions.module.css";
@@ -89,7 +89,7 @@ function Bar({ open, shown, isOpen }: BarProps) {
         <span className={styles.count}>{t("open", { count: open.length })}</span>
         {!isOpen && (
           <span className={styles.first}>
-            <b>{shown.from}</b> {t("ofAgent", { agent: shown.agent_name })}: {firstLine(shown.question)}
+            <b>{shown.from}</b> {t("ofAgent", { agent: shown.agent_name })}: {lineOf(shown)}
           </span>
         )}
         <Oldest open={open} />
@@ -152,9 +152,9 @@ function useAnnounced(open: readonly Question[], isKnown: boolean, isTrayOpen: b
           {t("answer")}
         </Button>
       );
-      const about = firstLine(one.question);
+      const about = lineOf(one);
       if (!isTrayOpen) toast({ key, title, about, tone: "ask", seconds: 10, actions });
-      notify({ title, body: firstLine(one.question), tag: key, onClick: show });
+      notify({ title, body: lineOf(one), tag: key, onClick: show });
     }
   }, [open, isKnown, isTrayOpen, t]);
 }

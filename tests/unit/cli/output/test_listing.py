@@ -125,7 +125,7 @@ def test_missing_file_is_refused() -> None:
 def test_a_goal_cannot_play_tricks_on_the_terminal() -> None:
     tricky = FakeClient(record=summary(goal="nice\x1b[2J\x1b]0;owned\x07\nsecond\u202eline"))
     out = command(tricky, "agents").stdout
-    assert "nice second⟨U+202E⟩line" in out
+    assert "nice ⏎ second⟨U+202E⟩line" in out
     assert "\x1b" not in out
     assert "\x1b" not in command(tricky, "show", "survey").stdout
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.results import deliver
 from actors.coordinator.runs.cycles import Cycles
 from actors.coordinator.runs.start import fill_board, require_own_contract, unopened_nodes
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
@@ -179,16 +180,18 @@ class CoordinatorTools(EntityTools):
         await self._board_service.worktrees.closing_words(self._board)
         return await self._cycles.end(call_id, notes, next_in)
 
-    async def finish(self, call_id: str, summary: str) -> str:
+    async def finish(self, call_id: str, summary: str, files: tuple[str, ...] = ()) -> str:
         never_opened = self._never_opened()
+        results = await asyncio.to_thread(deliver, self._context.files.run, self._board, files)
         schema = self._context.spec.output_schema
         if schema is not None:
             text = self._fitted(summary, schema)
         else:
             words = await self._board_service.worktrees.closing_words(self._board)
-            text = f"{summary.rstrip()}\n\n{words}" if words else summary
+            listed = "Files:\n\n" + "\n".join(f"- {one}" for one in results) if results else ""
+            text = "\n\n".join(filter(None, (summary.rstrip(), listed, words)))
         self._board_service.execute(c.FinishRun(text, never_opened))
-        return ending_in_words(self._board)
+        return "\n".join((ending_in_words(self._board), *results))
 
     def _never_opened(self) -> tuple[str, ...]:
         """Return the optional nodes of the plan whose stages were not opened.

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from agiraph.core.specs import MemoryText, WorkerSpec
+from agiraph.core.specs import MemoryText, Names, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import COORDINATORS, Duration, ToolParams, tool
 from agiraph.tools.ports import ToolContext
@@ -30,6 +30,9 @@ class CancelNodeParams(ToolParams):
 
 class FinishParams(ToolParams):
     summary: MemoryText = Field(min_length=1, description="the final answer to the goal, complete")
+    files: Names = Field(
+        default=(), description="published files to deliver: NODE, or NODE/published/FILE"
+    )
 
 
 class EndCycleParams(ToolParams):
@@ -74,7 +77,7 @@ async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObj
 )
 async def finish(context: ToolContext, params: FinishParams) -> str:
     """End the run with its final answer; return its outcome."""
-    return await context.team.finish(context.call_id, params.summary)
+    return await context.team.finish(context.call_id, params.summary, params.files)
 
 
 @tool(

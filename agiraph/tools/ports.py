@@ -188,8 +188,11 @@ class Team:
         """End a cycle of an infinite run; return {"cycle", "next_cycle_at"}."""
         raise _not_possible("end_cycle")
 
-    async def finish(self, call_id: str, summary: str) -> str:
-        """End the run and write `_output.md`; return its outcome and cancelled nodes, in words."""
+    async def finish(self, call_id: str, summary: str, files: tuple[str, ...] = ()) -> str:
+        """End the run and write `_output.md`; return its outcome and cancelled nodes, in words.
+
+        `files` are published files that are copied to `results/`.
+        """
         raise _not_possible("finish")
 
 

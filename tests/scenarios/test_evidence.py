@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 from tests.fakes.model_server import call, calls, say
 from tests.scenarios.live_home import LiveHome
@@ -50,8 +51,8 @@ def test_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveH
     assert max(map(len, told.splitlines())) < 100
 
 
-def test_worker_learns_the_results_of_its_checks_and_messages(live_home: LiveHome) -> None:
-    """A partial result with a failed check is published, and its reader gets a list of files."""
+def test_results_of_tools_say_what_happened(live_home: LiveHome, tmp_path: Path) -> None:
+    """A partial result with a failed check is published; its reader gets a list of files."""
     checks = ["test -s a.md", "grep -q total a.md"]
     live_home.plays(
         coordinator=[
@@ -62,7 +63,8 @@ def test_worker_learns_the_results_of_its_checks_and_messages(live_home: LiveHom
             WAIT,
             call("create_work_node", name="use", worker="bea", task="Use", refs={"in": "part"}),
             WAIT,
-            finish("done"),
+            finish("done", files=["part/c.md"]),
+            finish("done", files=["part", "nodes/use/published/summary.md"]),
         ],
         ann=[
             calls(write("a.md", "one two\n"), write("b.md", "three\n")),
@@ -86,6 +88,15 @@ def test_worker_learns_the_results_of_its_checks_and_messages(live_home: LiveHom
     assert outcome.published("part") == {"a.md": "one 2\n", "b.md": "three\n"}
     waited = "".join(live_home.server.seen_by("coordinator")[-1].results("wait"))
     assert "[in part; missing: the sum; failed checks: `grep -q total a.md`]" in waited
+    refused = live_home.server.seen_by("coordinator")[-1].result("finish")
+    assert "'part/c.md' is not a published file (published by 'part': a.md, b.md)" in refused
+    digest = hashlib.sha256(b"one 2\n").hexdigest()
+    line = f"- results/a.md (SHA-256 {digest})\n"
+    assert f"done\n\nFiles:\n\n{line}- results/b.md" in outcome.result["result"]
+    live_home.command("result", "told", "-o", f"{tmp_path}/delivered/")
+    delivered = tmp_path / "delivered" / "results"
+    assert {path.name for path in delivered.iterdir()} == {"a.md", "b.md", "summary.md"}
+    assert (delivered / "a.md").read_text() == "one 2\n"
     first, second = live_home.server.seen_by("bea")[:2]
     assert "`a.md` (6 bytes), `b.md` (6 bytes)" in first.said
     assert "2 files; read one with `file`:\na.md (6 bytes)" in second.result("read_ref")

@@ -229,7 +229,7 @@ class EntityTeam(Team):
     async def reconvene(self, call_id: str, assessment: str, *_: Any) -> JsonObject:
         return {"stage": "Stage 1", "nodes": [node.row() for node in self.team.nodes.values()]}
 
-    async def finish(self, call_id: str, summary: str) -> str:
+    async def finish(self, call_id: str, summary: str, files: tuple[str, ...] = ()) -> str:
         self.team.result = summary
         self.me.is_over = True
         return "The run is finished."

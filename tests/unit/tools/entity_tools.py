@@ -98,7 +98,7 @@ class RecordingTeam(Team):
         self.asked.append(("launch_roles", call_id, stage))
         return {"stage": stage.name}
 
-    async def finish(self, call_id: str, summary: str) -> str:
+    async def finish(self, call_id: str, summary: str, files: tuple[str, ...] = ()) -> str:
         self.asked.append(("finish", call_id, summary))
         return "The run is finished."
 

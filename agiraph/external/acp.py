@@ -175,7 +175,8 @@ class AcpDriver(Driver):
             return b""  # cancelled by an interrupt
         option = updates.option_for(options, is_allowed=not refusal)
         if not refusal and option is None:
-            refusal, option = NOT_ONCE, updates.option_for(options, is_allowed=False)
+            option = updates.option_for(options, is_allowed=False)
+            refusal = NOT_ONCE if option else ""
         if refusal:
             self._next_prompts.append(f"[Runtime]: You were not allowed to do that: {refusal}")
         if option is None:

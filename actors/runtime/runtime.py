@@ -6,8 +6,8 @@
                 77 parked: nothing to do until a message comes
                 1 crashed (the traceback is in the log)
 
-`serve` is cancelled by `control.stop` or SIGTERM; it records its state in its own `finally`. A
-background task reads the bus all the time, so a stop is seen whatever `serve` waits for.
+`serve` is cancelled by `control.stop` or SIGTERM; it records its state in its own `finally`. The
+bus is read in the background, so a stop is seen whatever `serve` waits for.
 """
 
 import asyncio
@@ -226,10 +226,7 @@ class Runtime:
         await self._reporter.flush(within_seconds)
 
     def status(
-        self,
-        doing: EntityState,
-        node_id: NodeId | None = None,
-        run_id: RunId | None = None,
+        self, doing: EntityState, node_id: NodeId | None = None, run_id: RunId | None = None
     ) -> None:
         """Report the actor's activity, and log it once it lasts; the latest call counts."""
         bind(node=node_id)

@@ -42,6 +42,7 @@ from agiraph.storage.walk import (
     explained,
     folder_of,
     kind_of,
+    several_names,
     step,
     walk,
 )
@@ -55,8 +56,6 @@ PART_SUFFIX: Final = ".part"
 
 _FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
-
-
 _ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno.ENXIO}
 
 
@@ -142,11 +141,6 @@ def _refuse_unless_plain(
         raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
     if is_written and status.st_nlink > 1:
         raise several_names(status.st_nlink, path)
-
-
-def several_names(count: int, path: Path) -> UnsafeFile:
-    """Return the error for a file with `count` hard links, such as one in a backup."""
-    return UnsafeFile(errno.EMLINK, f"has {count} names (hard links)", str(path))
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> bytes:

@@ -44,6 +44,11 @@ class UnsafeFile(OSError):
         return f"{self}: restore the file from a backup, or move it away to start without it"
 
 
+def several_names(count: int, path: Path) -> UnsafeFile:
+    """Return the error for a file with `count` hard links, such as one in a backup."""
+    return UnsafeFile(errno.EMLINK, f"has {count} names (hard links)", str(path))
+
+
 def is_about_place(error: OSError) -> bool:
     """Whether an error concerns the opened file, not the disk or the process.
 

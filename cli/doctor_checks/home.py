@@ -14,11 +14,12 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.settings.config import load_config
 from agiraph.settings.yaml_text import is_absent
-from agiraph.storage.files import entries, open_file, read_bytes, several_names
+from agiraph.storage.files import entries, open_file, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.home_folders import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.storage.home_format import FORMAT, OtherFormat, check_format
 from agiraph.storage.supervisor_note import holder_of
+from agiraph.storage.walk import several_names
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn
 
 RUNS_CHECKED: Final = 20

@@ -284,7 +284,7 @@ WRONG = [
     (call("bash", command="ls", colour="red"), "colour: unknown field 'colour' (known: command"),
     (Reply(calls=(Call("bash", raw='{"command": "ls'),)), "are not a JSON object"),
     (Reply(calls=(Call("bash", raw="[1]"),)), "are not a JSON object"),
-    (call("sehll", command="ls"), "unknown tool 'sehll' (known: append_shared_value,"),
+    (call("sehll", command="ls"), "unknown tool 'sehll' (known: search, append_shared_value,"),
     (spawn("dan", tools=["fly"]), "unknown tool 'fly' (known: append_shared_value,"),
     (spawn("dan", model="nope/x"), "unknown provider 'nope'"),
     (call("create_work_node", task="x", worker="zoe"), "unknown worker 'zoe'"),

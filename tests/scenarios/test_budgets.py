@@ -12,7 +12,7 @@ from tests.scenarios.live_home import LiveHome
 from tests.scenarios.scenario_home import processes_of
 from tests.scenarios.steps import DONE, FACT, WAIT, Steps, finish, node, program, spawn
 
-LIMIT = 45_000
+LIMIT = 15_000
 TOKENS = ("--budget", f"{LIMIT}-tokens")
 
 
@@ -38,8 +38,8 @@ def test_budget_is_raised_on_request_although_every_process_was_killed(live_home
     agent = live_home.begin("spend", *TOKENS)
     question = live_home.await_question("spend")
     assert question["kind"] == "budget"
-    assert question["options"] == ["raise by 45,000 tokens", "raise by 225,000 tokens", "stop here"]
-    assert "44,500 tokens of the 45,000 tokens of this run are spent" in question["question"]
+    assert question["options"] == ["raise by 15,000 tokens", "raise by 75,000 tokens", "stop here"]
+    assert "14,500 tokens of the 15,000 tokens of this run are spent" in question["question"]
     assert live_home.json("show", "spend")["status"] == "waiting_for_human"
     until(
         lambda: live_home.has_parked(agent.name),
@@ -66,7 +66,7 @@ def test_budget_is_raised_on_request_although_every_process_was_killed(live_home
 def test_entities_with_the_same_empty_budget_ask_once_and_stop_here_ends_the_run(
     live_home: LiveHome,
 ) -> None:
-    live_home.plays(**team(first=100, fact=LIMIT - 10_000))
+    live_home.plays(**team(first=100, fact=LIMIT - 600))
     agent = live_home.begin("spend-it-all", *TOKENS)
     live_home.json("respond", live_home.await_question("spend-it-all")["id"], "3")
     assert "out_of_budget" in live_home.await_end(agent, "failed")["reason"]
@@ -152,7 +152,7 @@ def test_raised_agent_budget_lets_waiting_entities_continue(
     assert "unknown trigger 'daily' (known: t-" in unknown.stderr
     live_home.json("run", "Spend more", "--agent", name, "--detach")
     question = live_home.await_question(name)
-    assert "45,000 tokens of the agent" in question["question"]
+    assert "15,000 tokens of the agent" in question["question"]
     line = live_home.command("budget", name, "200k-tokens").stdout
     assert line.startswith("spend-by-and-by: 200,000 tokens in all (44,500 tokens spent, 155,500")
     until(lambda: live_home.json("show", name)["status"] == "completed", "the second run is over")

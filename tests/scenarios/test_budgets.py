@@ -154,7 +154,7 @@ def test_raised_agent_budget_lets_waiting_entities_continue(
     question = live_home.await_question(name)
     assert "15,000 tokens of the agent" in question["question"]
     line = live_home.command("budget", name, "200k-tokens").stdout
-    assert line.startswith("spend-by-and-by: 200,000 tokens in all (44,500 tokens spent, 155,500")
+    assert line.startswith("spend-by-and-by: 200,000 tokens in all (14,500 tokens spent, 185,500")
     until(lambda: live_home.json("show", name)["status"] == "completed", "the second run is over")
     [asked] = live_home.json("questions", name, "--all")
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")

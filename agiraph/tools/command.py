@@ -26,7 +26,7 @@ from agiraph.core.json_text import parse_json
 from agiraph.settings.config import ShellConfig
 from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
-from agiraph.tools.sandbox.standin import remove_unused
+from agiraph.tools.sandbox.standin import remove_of_killed
 
 RUNNER = (sys.executable, "-I", "-S", "-c", runner.START, str(Path(runner.__file__).parent))
 RUNNER_SLACK_SECONDS = 5.0
@@ -224,8 +224,7 @@ def _kill(folder: Path) -> None:
 def _remove_standins(identity: dict[str, Any]) -> None:
     """Remove the stand-ins of a runner that was killed, once its command is gone."""
     if identity.get("standins") and runner.until_gone(identity["session"]):
-        for path in identity["standins"]:
-            remove_unused(path)
+        remove_of_killed(identity["standins"])
 
 
 def _identity(folder: Path) -> dict[str, Any] | None:

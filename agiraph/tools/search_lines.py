@@ -9,6 +9,7 @@ Binary files, files of more than LARGEST bytes and files that cannot be opened s
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,18 +24,24 @@ SHOWN_CHARACTERS: Final = 300
 def main() -> None:
     """Answer the request on stdin."""
     request = parse_json(sys.stdin.buffer.read())
-    pattern = re.compile(request["pattern"])
     for index, path in enumerate(request["paths"]):
-        try:
-            data = read_bytes(Path(path), LARGEST, anyones=True)
-        except OSError:
-            continue
-        if b"\0" in data[:BINARY_PROBE]:
-            continue
-        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
-            if (found := pattern.search(line)) is not None:
-                print(json.dumps([index, number, excerpt(line.rstrip("\r"), found.start())]))
+        for number, text in lines_of(request["pattern"], Path(path)):
+            print(json.dumps([index, number, text]))
         sys.stdout.flush()
+
+
+def lines_of(pattern: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and an excerpt of each line of a file that matches the pattern."""
+    expression = re.compile(pattern)
+    try:
+        data = read_bytes(path, LARGEST, anyones=True)
+    except OSError:
+        return
+    if b"\0" in data[:BINARY_PROBE]:
+        return
+    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
+        if (found := expression.search(line)) is not None:
+            yield number, excerpt(line.rstrip("\r"), found.start())
 
 
 def excerpt(line: str, start: int) -> str:

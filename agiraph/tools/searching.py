@@ -69,7 +69,7 @@ async def search(context: ToolContext, params: SearchParams) -> str:
     found = SearchedFiles(context.scope, SEARCHED_FILES)
     for folder in (params.path,) if params.path.strip() else _everywhere(context.scope):
         await asyncio.to_thread(found.add, folder, params.glob)
-    lines, has_more, is_late = await _matches(params.pattern, found.places, found.shown)
+    lines, has_more, is_late = await matching_lines(params.pattern, found.places, found.shown)
     where = f"{len(found.shown)} files"
     notes = [f"[{len(lines)} matching lines in {where}]" if lines else f"No matches in {where}."]
     if has_more:
@@ -226,7 +226,7 @@ class SearchedFiles:
             waiting += reversed(folders)
 
 
-async def _matches(
+async def matching_lines(
     pattern: str, places: list[Path], shown: list[str]
 ) -> tuple[list[str], bool, bool]:
     """Return the matching lines, whether there are more, and whether the time was over."""

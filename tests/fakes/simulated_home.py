@@ -63,6 +63,7 @@ from agiraph.settings.config import Config, load_config
 from agiraph.storage.files import make_folder, read_bytes
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandResult
+from agiraph.tools.search_lines import lines_of
 from tests.fakes.virtual_time import EPOCH, VirtualClock, VirtualTimeLoop
 from transport.endpoint import Endpoint, Received
 from transport.envelope import Flag
@@ -438,12 +439,19 @@ def coordinator_args(goal: str = "Do the work", **changes: Any) -> CoordinatorAr
 def simulate_machine(monkeypatch: pytest.MonkeyPatch, seed: int = 0) -> None:
     """Let commands end at once without running anything, and links tick rarely.
 
-    Random ids are drawn from the seed.
+    Searches run in this process, whose clock is simulated. Random ids are drawn from the seed.
     """
     draw = random.Random(f"ids/{seed}")
 
     async def ended(command: str, **_: Any) -> CommandResult:
         return CommandResult("output", 3 if command == "exit 3" else 0)
+
+    async def matching_lines(
+        pattern: str, places: list[Path], shown: list[str]
+    ) -> tuple[list[str], bool, bool]:
+        named = zip(places, shown, strict=True)
+        found = [f"{name}:{n}: {text}" for at, name in named for n, text in lines_of(pattern, at)]
+        return found[:10], len(found) > 10, False
 
     def token_bytes(size: int = 32) -> bytes:
         return draw.randbytes(size)
@@ -456,6 +464,7 @@ def simulate_machine(monkeypatch: pytest.MonkeyPatch, seed: int = 0) -> None:
     monkeypatch.setattr("transport.endpoint.TICK_SECONDS", 600.0)
     monkeypatch.setattr("agiraph.tools.shell.run_command", ended)
     monkeypatch.setattr("agiraph.tools.checking.run_command", ended)
+    monkeypatch.setattr("agiraph.tools.searching.matching_lines", matching_lines)
 
 
 def _config(settings: dict[str, Any]) -> Config:

@@ -62,7 +62,7 @@ def test_run_does_not_stop_the_supervisor_or_the_coordinator(finished: FinishedA
 def test_agents_are_listed_and_shown(finished: FinishedAgentHome) -> None:
     [row] = finished.commands.json("agents")
     assert (row["id"], row["name"], row["status"]) == (finished.agent, "summer", "completed")
-    assert finished.commands.json("show", "summer")["result"] == "# Report\nfour\n"
+    assert finished.commands.json("show", "summer")["result"] == "# Report\nfour"
 
 
 def test_board_workers_messages_and_files_are_shown(finished: FinishedAgentHome) -> None:

@@ -15,7 +15,7 @@ from actors.scaler import kubernetes
 from actors.scaler.ends import LauncherFailed
 from actors.tools.mcp import transports
 from actors.tools.mcp.mcp_calls import list_all
-from actors.tools.mcp.session import McpSession
+from actors.tools.mcp.session import McpSession, ServerFailed
 from agiraph.core.errors import Refused
 from agiraph.foreign.http import MOST_LINES
 from agiraph.inbox.channels import webhook
@@ -75,6 +75,8 @@ async def list_tools(url: str, folder: Path) -> object:
             transports.over_http(f"{url}/mcp", {"authorization": KEY}), PATIENCE.get()
         )
         return await list_all(session, "tools")
+    except ServerFailed as error:  # people read both texts
+        raise Refused(f"{error}: {error.said}") from None
     finally:
         await session.close()
 

@@ -133,7 +133,9 @@ def at_rest(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
 
 def belongings(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
     """Return the data of all entities but mallory."""
-    found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in files(victim)}
+    # The page of the board is written later than its journal.
+    kept = [path for path in files(victim) if path.name != "_plan.md"]
+    found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in kept}
     bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
     its = [path for folder in bobs for path in files(folder)] + [others / "triggers.json"]
     its = [path for path in its if path.name != ".roster.json"]  # mallory is on bob's team

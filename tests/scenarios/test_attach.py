@@ -13,7 +13,7 @@ from tests.fakes.model_server import Reply, say
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WORK, held, one_worker, publish
 
-LIMIT = 45_000
+LIMIT = 15_000
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_three_researchers_work_in_parallel_and_a_writer_combines_their_results(
         "--model",
         "anthropic/fake",
         "--worker-model",
-        "openai/fake",
+        "openai/fake,anthropic/fake",
     )
     assert len(outcome.events("worker.spawned")) == 4
     assert {seen.api for seen in live_home.server.requests} == {"anthropic", "openai"}

@@ -23,7 +23,7 @@ from agiraph.core.json_text import parse_json
 from agiraph.external import process_guard
 from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools.runner import until_gone as until_session_gone
-from agiraph.tools.sandbox.standin import remove_unused
+from agiraph.tools.sandbox.standin import remove_of_killed
 
 ROOT = str(Path(process_guard.__file__).parents[2])
 MARK = "AGIRAPH_WARDEN"
@@ -244,8 +244,7 @@ def _remove_standins(folder: Path) -> None:
     """Remove the stand-ins of a guard that was killed, once its agent is gone."""
     identity = _identity(folder)
     if identity and identity.get("standins") and until_session_gone(identity["agent"]):
-        for path in identity["standins"]:
-            remove_unused(path)
+        remove_of_killed(identity["standins"])
 
 
 def _living(folder: Path) -> list[psutil.Process]:

@@ -82,9 +82,10 @@ ASSIGNMENT: Final = "# Assignment: "
 OF_THE_MOMENT: Final = re.compile(r"^(?:Your team: |Keys of the shared values\b).*\n?", re.M)
 """The lines of an assignment that depend on when it was given."""
 OF_THE_MACHINE: Final = re.compile(
-    r"^## What your workers can use$.*?(?=^A team |^#|\Z)", re.M | re.S
+    r"^## Models and external agents$.*?(?=^If the work |^#|\Z)|^### This machine$.*?(?=^#|\Z)",
+    re.M | re.S,
 )
-"""The part of a prompt that depends on the usable services and programs."""
+"""The parts of a prompt that depend on usable services, programs, and the models of workers."""
 OF_EARLIER_WORK: Final = re.compile(
     r"^## Notes of earlier work\n\n(?:.+\n)+\n(?:(?:[->] .*|>)?(?:\n|\Z))+", re.M
 )

@@ -14,7 +14,10 @@ The runner of commands, a bare interpreter, imports this: it imports only module
 
 import fcntl
 import os
+import time
 
+HELD_SECONDS = 1.0
+LOOK_SECONDS = 0.02
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -72,20 +75,34 @@ def hold(path: str) -> int:
         os.close(fd)
 
 
-def remove_unused(path: str) -> None:
-    """Remove the folder if it is empty and no command holds it; otherwise do nothing."""
+def remove_of_killed(paths: list[str]) -> None:
+    """Remove the stand-ins of a killed process, which holds them until its files are closed.
+
+    Waits for at most HELD_SECONDS: another command may hold them, too.
+    """
+    ends_at = time.monotonic() + HELD_SECONDS
+    for path in paths:
+        while remove_unused(path) and time.monotonic() < ends_at:
+            time.sleep(LOOK_SECONDS)
+
+
+def remove_unused(path: str) -> bool:
+    """Remove the folder if it is empty and no command holds it; return whether one holds it."""
     try:
         fd = os.open(path, _OPEN)  # plain: the person's input folder
     except OSError:
-        return
+        return False
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if _is_at(path, fd):
             os.rmdir(path)  # plain: the person's input folder
+    except BlockingIOError:
+        return True
     except OSError:
-        pass  # another command holds it, or the person has put a file into it
+        pass  # the person has put a file into it
     finally:
         os.close(fd)
+    return False
 
 
 def _is_at(path: str, fd: int) -> bool:

@@ -108,7 +108,7 @@ class Relay:
         self._wakeup.wake()
 
     def close(self) -> None:
-        """Release the address."""
+        """Close all sockets, and release the lock on the local address."""
         self._context.destroy(linger=0)
         if self._lock is not None:
             self._lock.close()

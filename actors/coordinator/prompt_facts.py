@@ -43,8 +43,8 @@ class AvailableAgent(Record):
 class PromptFacts(Record):
     """The facts for a prompt in one `period`: a cycle, or the part of it after a compaction.
 
-    `machine` is the section about the machine of its commands. A row of `models` is a row of
-    `agiraph.models.prices.priced_models`.
+    `machine` is the text about the machine on which the coordinator's commands run. A row of
+    `models` is a row of `agiraph.models.prices.priced_models`.
     """
 
     period: str

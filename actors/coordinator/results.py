@@ -34,7 +34,10 @@ def deliver(run: RunHome, board: Board, names: Sequence[str]) -> list[str]:
 
 
 def _published(run: RunHome, board: Board, name: str) -> list[tuple[WorkNode, Path]]:
-    """Return the published files that a name leads to, each with its node."""
+    """Return the published files of the node `name`, or those at the path `name` of a node.
+
+    Each is a pair of the node and the path below its `published/`. Raises InvalidInput.
+    """
     refs, nodes = normal_refs(board, {"files": name})
     found: list[tuple[WorkNode, Path]] = []
     for path, node in zip(refs.values(), nodes, strict=True):

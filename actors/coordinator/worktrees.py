@@ -195,10 +195,10 @@ class RunWorktrees:
         ]
 
     async def _rescue(self, node: WorkNode) -> str:
-        """Save a node's remaining changes, and remove the worktree of a failed node.
+        """Commit the changes in a node's worktree; if the node has failed, remove the worktree.
 
-        Returns the node's branch, '' if it adds nothing or could not be saved: then its worktree
-        stays.
+        Returns the node's branch, '' if it has nothing to merge. After an error, which is logged,
+        the worktree stays and '' is returned.
         """
         assert self._repository is not None
         try:
@@ -211,7 +211,7 @@ class RunWorktrees:
         return branch
 
     async def _save(self, node: WorkNode) -> str:
-        """Commit the changes in a node's worktree; return its branch, '' if it adds nothing.
+        """Commit the changes in a node's worktree; return its branch, '' if all of it is merged.
 
         Raises Refused, GitFailed, OSError; then nothing of the worktree may be removed.
         """

@@ -73,12 +73,12 @@ class GatewayBus:
             await asyncio.wait([task])
 
     async def _failed_for(self, address: str) -> str | None:
-        """Return why the supervisor has given up a process; None if it has not, or is silent."""
+        """Return why the supervisor gave up a process; None if it did not, or does not answer."""
         row = await self._child(address)
         return row.cause or "" if row is not None and row.state == "failed" else None
 
     async def _child(self, address: str) -> ChildInfo | None:
-        """Return a process's row of the supervisor's table, None without one or an answer."""
+        """Return the supervisor's row of a process; None if there is no row or no answer."""
         try:
             table = await self.ask(SUPERVISOR, ListChildren(), ChildTable)
         except ApiError:
@@ -93,7 +93,7 @@ class GatewayBus:
             raise _as_api_error(error, to) from error
 
     def post(self, to: str, body: BaseModel) -> None:
-        """Send a passing message without waiting."""
+        """Send a message that is not durable, without waiting; it may be lost."""
         self._runtime.post(to, body)
 
     def report(self, *events: Event) -> None:

@@ -55,7 +55,10 @@ class GatedEndpoint(Endpoint):
         return await super().ask(to, body, id=id, within_seconds=within_seconds)
 
     def done(self, received: Received) -> None:
-        """Acknowledge a message after waiting for `gate`, in the background; `files` at once."""
+        """Acknowledge a message in the background, after waiting for `gate`.
+
+        A message from the service `files` is acknowledged at once.
+        """
         if self.gate is None or received.header.sender == FILES:
             super().done(received)
             return
@@ -73,7 +76,7 @@ class GatedEndpoint(Endpoint):
                     super().done(one)
 
     async def close(self) -> None:
-        """Acknowledge the recorded messages within a short time, and close."""
+        """Acknowledge the messages that wait for `gate`, for CLOSE_SECONDS at most, and close."""
         if self._telling is not None:
             await asyncio.wait([self._telling], timeout=CLOSE_SECONDS)
         await super().close()

@@ -25,7 +25,11 @@ SetAside = Callable[[Received, str], Awaitable[None]]
 
 
 class Quarantine:
-    """The quarantine of one actor. `on_set_aside` may do more for a message, before it is gone."""
+    """The quarantine of one actor.
+
+    `on_set_aside` is called with each quarantined message and the reason, after its dead letter
+    has been sent and before the message is acknowledged.
+    """
 
     def __init__(
         self, endpoint: Endpoint, attempts: CrashCounter, incarnation: int, log: Any

@@ -2,13 +2,14 @@
 
 It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
 Preloaded objects are excluded from garbage collection, so that children continue sharing their
-memory. When the supervisor has ended, however, so have all actors: the spawner kills the remaining
-commands of models on that home, and ends.
+memory. After the end of the supervisor all actors end; the spawner then kills the commands of
+models that are still running for the homes of these actors, and exits.
 
 Each actor is forked twice: the intermediate process ends at once, so that the supervisor, a
 subreaper, becomes the actor's parent and is notified of its exit, also when the spawner is dead.
 
-    supervisor -> spawner   {"log": file, "prepares"}, then {"id", "launch", "environ", "parent"}
+    supervisor -> spawner   {"log": file, "prepares": bool},
+                            then {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
 Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger than

@@ -358,9 +358,9 @@ class Children:
     # --- agents without their command -----------------------------------------------------------
 
     def is_left(self, agent: AgentId | None) -> bool:
-        """Whether an agent must not run here because its command has ended.
+        """Whether an agent must not run because the command that attended it has ended.
 
-        A supervisor that belongs to commands runs no agent without the command that started it.
+        Always False if this supervisor does not end with its commands (`until_unused`).
         """
         return self.options.until_unused and agent is not None and is_left(self.home, agent)
 

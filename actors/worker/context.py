@@ -161,16 +161,18 @@ class WorkerContext(EntityContext):
 
 
 class NodeDeadline:
-    """A limit of `seconds` from now: an async context of the work, `standing_still` of its waits.
+    """A time limit: an async context that raises TimeoutError after `seconds` of work in it.
 
-    `was_announced`: whether the model has been warned that it is near.
+    Time inside `standing_still` does not count. `was_announced`: whether the model has been
+    warned that the limit is near.
     """
 
     @classmethod
     def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "NodeDeadline":
-        """Return the rest of a node's `seconds`: a restart of its worker does not extend it.
+        """Return the deadline after the rest of a node's `seconds`; a restart does not extend it.
 
-        A long absence is recorded in the conversation first, because it must not count again later.
+        If the worker had no process for long, a record of that is added to `conversation`: only
+        `longest_absence` of this time counts. `now` is Unix time.
         """
         transcript = conversation.transcript
         seen_at, most = transcript.time.seen_at, longest_absence(transcript.running_calls)

@@ -130,7 +130,7 @@ class Correspondence:
     unread: set[str] = field(default_factory=set)
 
     def see(self, message: str | None) -> None:
-        """Record that the effect of a message is in the conversation."""
+        """Record that the conversation contains the effect of the message with this bus id."""
         if message is not None:
             self.seen.add(message)
 

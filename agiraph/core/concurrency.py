@@ -29,7 +29,7 @@ class Signal(asyncio.Event):
 
 
 class BackgroundTasks:
-    """The background tasks of one main work."""
+    """Tasks that run beside the main work; `until_broken` raises the first exception of a task."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

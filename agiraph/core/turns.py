@@ -156,7 +156,7 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
     def sums(self) -> JsonObject:
-        """Return its sums for listings: tokens, money, and whether they are an estimate."""
+        """Return the fields of a listing: `tokens` (in and out), `cost_usd` and `is_estimate`."""
         cost, is_estimate = self.cost_usd, self.is_estimate
         return {"tokens": self.tokens, "cost_usd": cost, "is_estimate": is_estimate}
 

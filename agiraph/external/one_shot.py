@@ -26,7 +26,7 @@ STDOUT_CHARACTERS = 8000
 
 
 class PlainDriver(Driver):
-    """A command without a protocol: the end of its stdout is its last message.
+    """Driver of a command without a protocol: the end of its stdout is its last message.
 
     The task is written to its stdin, unless one of its arguments contains it.
     """
@@ -56,7 +56,7 @@ class PlainDriver(Driver):
 
 
 class OneShotDriver(Driver):
-    """An agent that writes one JSON object per line; its turn ends with its stdout."""
+    """Driver of an agent that writes one JSON object per line; its turn ends when stdout ends."""
 
     def __init__(self, launch: AgentLaunch) -> None:
         super().__init__(launch)
@@ -73,7 +73,7 @@ class OneShotDriver(Driver):
 
 
 class CodexDriver(OneShotDriver):
-    """The lines of `codex exec --json`. It reports the usage of the whole thread."""
+    """Driver of `codex exec --json`, which reports the usage of the whole thread."""
 
     NO_TOOLS = ("agent_message", "reasoning", "error", "todo_list")
     SHOWN = ("command", "changes", "query", "arguments")
@@ -124,7 +124,7 @@ def _codex_usage(counted: JsonObject) -> Usage:
 
 
 class GeminiDriver(OneShotDriver):
-    """The lines of Gemini CLI's `--output-format stream-json`.
+    """Driver of Gemini CLI with `--output-format stream-json`.
 
     Text arrives in pieces; a tool call or the end of the turn completes it.
     """
@@ -166,7 +166,7 @@ class GeminiDriver(OneShotDriver):
 
 
 class OpenCodeDriver(OneShotDriver):
-    """The lines of `opencode run --format json`. A tool call is reported when it has ended."""
+    """Driver of `opencode run --format json`, which reports a tool call after it has ended."""
 
     _session = ""
     _tool_error = ""

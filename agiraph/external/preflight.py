@@ -113,9 +113,9 @@ def warnings_about(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEnti
 
 
 def require_rules(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity) -> None:
-    """Raise InvalidInput if rules about a worker cannot be enforced for its agent.
+    """Raise InvalidInput if an approval rule about `who` cannot be enforced for its external agent.
 
-    An agent that a person has exempted (`rule_exempt`) is accepted.
+    `who` is the worker. An agent that a person has exempted (`rule_exempt`) is accepted.
     """
     if agent.preset.rule_exempt or not (reasons := unenforced(agent, policy, who)):
         return
@@ -133,9 +133,9 @@ def require_rules(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntit
 def unenforced(
     agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity | None = None
 ) -> list[str]:
-    """Return which rules about a worker cannot be enforced for its agent, and why.
+    """Return which approval rules about `who` cannot be enforced for its external agent, and why.
 
-    Without `who`: the rules about any worker.
+    `who` is the worker; None: the rules about any worker.
     """
     reasons: list[str] = []
     if agent.preset.rules != "asked" and (rules := policy.strict(COUNTED_TOOLS, who)):

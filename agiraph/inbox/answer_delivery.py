@@ -213,5 +213,8 @@ def raise_in(question: Question) -> RaiseBudget | None:
 
 
 def answer_id(record: QuestionRecord, ask: str) -> MessageId:
-    """Return the id of the message that answers one asking message."""
+    """Return the id of the message that delivers the outcome to one asker.
+
+    `ask` is the id of the message in which that asker asked the question.
+    """
     return derived_message_id(HUMAN, f"answer:{record.question.id}:{ask}")

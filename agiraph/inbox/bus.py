@@ -62,7 +62,7 @@ class Bus(Protocol):
         """
 
     def post(self, to: str, body: BaseModel) -> None:
-        """Send a passing message without waiting; it may be lost."""
+        """Send a message that is not durable, without waiting; it may be lost."""
 
     def report(self, *events: Event) -> None:
         """Send events to the recorder in the background, repeatedly until they are stored."""

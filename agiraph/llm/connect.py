@@ -101,7 +101,7 @@ def place_of(
 
 
 def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
-    """Return the first service with a key for each SDK that such services need."""
+    """Return the name of one service with a key for each module that calls of services import."""
     first: dict[str, str] = {}
     for name, preset in presets.items():
         module = module_of(preset)
@@ -111,5 +111,5 @@ def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, s
 
 
 def module_of(preset: ProviderPreset) -> str | None:
-    """Return the module that calls of a service's usual model import, None if none."""
+    """Return the module that must be imported to call a service's default model, None if none."""
     return MODULES.get(preset.of(preset.default_model or "").api)

@@ -143,7 +143,7 @@ class KeySpelling:
         return text
 
     def beginning(self, text: str) -> int:
-        """Return the length of the longest end of a text with which the key could begin."""
+        """Return the length of the longest suffix of a text that could be the start of the key."""
         if not self.forms:
             return 0
         text = text[-LONGEST_SPELLING * len(self.forms[0]) :]
@@ -200,7 +200,7 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def _beginning(form: str, text: str) -> int:
-    """Return the length of the longest end of a text that is a beginning of a form."""
+    """Return the length of the longest suffix of `text` that is a proper prefix of `form`."""
     start = text.find(form[0], max(0, len(text) - len(form) + 1))
     while start >= 0 and not form.startswith(text[start:]):
         start = text.find(form[0], start + 1)
@@ -208,7 +208,7 @@ def _beginning(form: str, text: str) -> int:
 
 
 def _may_begin(character: str, escape: str) -> bool:
-    """Whether this beginning of an escape could become this character."""
+    """Whether `escape`, an incomplete escape sequence, could be completed to `character`."""
     digits = escape.lower().lstrip("\\%")
     codes = [f"{ord(one):04x}" for one in (character, character.upper()[0])]
     if escape[0] == "\\":

@@ -164,8 +164,9 @@ class SignalOnHost(MessageBody):
 class ExitedOnHost(MessageBody):
     """A process has ended. Host to supervisor.
 
-    `tail` are the last lines of its stderr; `step` and `was_ready` are from its file of attempts;
-    `oom_kills` is the number of processes that the kernel killed for lack of memory meanwhile.
+    `tail` has the last lines of its stderr; `step`, its last activity in words, and `was_ready` are
+    from its own note; `oom_kills` is the number of processes that the kernel killed for lack of
+    memory during its life; `is_repeated_crash`: it died over a message over which it died before.
     """
 
     TYPE = "host.exited"

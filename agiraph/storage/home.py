@@ -12,7 +12,7 @@
                                     conversation.jsonl
       repositories/{run}.git        for a run whose nodes work in git worktrees
       repositories/{run}.lock       locked while one of its worktrees is added or removed
-    {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
+    {home}/inputs/{name}-{digest}/  an input folder sent from another machine; `.json`: its files
     {home}/human/                   address.json port book.db repeats.jsonl audit.jsonl
                                     tokens.json channels.jsonl answer.key settings/
     {home}/knowledge.db             knowledge of earlier work and of projects
@@ -20,8 +20,8 @@
                                     children.journal mailboxes.db usage.db doors.json typed.jsonl
                                     logs/ run/
 
-This module opens no file. Each path is written by exactly one process; an agent's memory and its
-history by its coordinator or the gateway, whichever holds `.memory.lock`.
+This module opens no file. Each path is written by exactly one process. The exception is an agent's
+memory with its history: its coordinator and the gateway write it, under the lock `.memory.lock`.
 """
 
 import os

@@ -93,7 +93,10 @@ def _refuse_unknown(path: Path, table: str, values: Mapping[str, Any], known: An
 
 
 def _home(path: Path, value: Any) -> Path:
-    """Return a home of this person; a home that came with the project would bring its settings."""
+    """Return the path of a home; InvalidInput if it is not `~/.agiraph` or `~/.agiraph-NAME`.
+
+    A home inside the project could bring settings that the person has not made.
+    """
     home = expanded(value) if isinstance(value, str) else Path()
     if home.parent != user_home() or not home.name.startswith(HOMES):
         raise InvalidInput(
@@ -120,7 +123,10 @@ def _value(path: Path, key: str, value: Any) -> str | list[str]:
 
 
 def _beside(folder: Path, value: str, where: str) -> Path:
-    """Return the path of a file or folder in the project, with links resolved."""
+    """Return the path `value` below `folder`, with links resolved.
+
+    Raises InvalidInput, which begins with `where`, for a path that leads out of `folder`.
+    """
     found = (folder / value).resolve()
     if not found.is_relative_to(folder):
         raise InvalidInput(f"{where}: '{value}' is not in {folder}, where this file is")

@@ -279,9 +279,9 @@ def kill_sandbox(pid: int) -> None:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process and all its descendants, stopping each first so that none can fork.
+    """Kill a process and all its descendants, suspending each first so that none can fork.
 
-    Its process group, if it leads one, is stopped in one step: it may have thousands of members.
+    Its process group, if it leads one, is suspended in one step: it may have thousands of members.
     """
     signal_to(-pid, _signal.SIGSTOP)
     signal_to(pid, _signal.SIGSTOP)
@@ -290,7 +290,7 @@ def kill_tree(pid: int) -> None:
 
 
 def _stopped_below(pid: int) -> set[int]:
-    """Stop all descendants of a process, until no new one appears; return them."""
+    """Suspend all descendants of a process (SIGSTOP) until no new one appears; return their ids."""
     family, new = {pid}, {pid}
     while new:
         table = parents()

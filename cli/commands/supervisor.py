@@ -194,7 +194,7 @@ def _await_held(home: Path) -> None:
 
 
 def _await_its_end(home: Path) -> None:
-    """Wait for the end of a supervisor whose command has ended, if there is one."""
+    """Wait, up to STATUS_SECONDS, until a supervisor that ends with its last command has ended."""
     _has_come(lambda: not _ends_with_command(home) or is_used(home), STATUS_SECONDS)
 
 

@@ -50,7 +50,7 @@ class LineReader:
             self.close()
 
     def _take(self, piece: bytes) -> bool:
-        """Process a piece of input; return False at the end."""
+        """Split a piece of input into lines; return False if it is empty: the end of the input."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if not piece and self._rest:
             lines, self._rest = [*lines, self._rest], b""

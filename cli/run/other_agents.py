@@ -1,4 +1,4 @@
-"""Other agents in the home of a run: agents at work, and agents left by their commands."""
+"""Other agents in the home of a run: agents at work, and unfinished agents of ended commands."""
 
 import contextlib
 import shlex
@@ -36,7 +36,7 @@ def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
 
 
 def resume_unfinished(target: RunTarget) -> None:
-    """Resume the agents that their commands left, as long as this command runs."""
+    """Resume the unfinished agents of ended commands, and attend them until this command ends."""
     for agent in _unfinished(target.client.agents(), target.home):
         lease = RunLease(target.home, agent.id)
         target.resumed.append(lease)
@@ -46,8 +46,10 @@ def resume_unfinished(target: RunTarget) -> None:
 
 
 def only_unfinished(target: RunTarget) -> str:
-    """Return the id of the only agent left by its command. Raises InvalidInput for none or
-    several."""
+    """Return the id of the only agent that stopped unfinished because its command had ended.
+
+    Raises InvalidInput if there is no such agent, or several.
+    """
     found = _unfinished(target.client.agents(), target.home)
     if len(found) == 1:
         return found[0].id

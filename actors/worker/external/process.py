@@ -68,10 +68,10 @@ class ExternalAgentProcess:
         keeps_stdin_open: bool,
         standins: Sequence[str] = (),
     ) -> "ExternalAgentProcess":
-        """Start a command; its stdin is closed after `opening` unless it `keeps_stdin_open`.
+        """Start `command` below a process guard, and write `opening` to its stdin.
 
-        Its guard writes the process ids into `folder` and holds the `standins`. Raises OSError or
-        ValueError.
+        Stdin is then closed unless `keeps_stdin_open`. The guard writes the process ids into
+        `folder` and keeps the stand-ins at the paths `standins`. Raises OSError or ValueError.
         """
         forget(folder)
         make_folder(folder, 0o700)

@@ -116,7 +116,7 @@ def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
 
 
 def stage_to_meet(board: Board) -> int | None:
-    """Return the stage that should continue without its stragglers now, None if there is none."""
+    """Return the index of the open stage if its policy lets it end before all nodes, else None."""
     index = board.open_stage
     if index is None or board.stages[index].status != "running":
         return None

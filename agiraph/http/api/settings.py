@@ -92,9 +92,9 @@ class EditSettingsRequest(ApiRequest):
 
 
 class SettingsCheckView(ApiView):
-    """The result of a change to a file: its text, the difference (a unified diff), problems.
+    """The result of a change to a settings file: the new `text`, a unified `diff`, the `problems`.
 
-    `own` has the values of the text, {} if it is not YAML.
+    `own` has the values that `text` sets, {} if `text` is not YAML.
     """
 
     text: str

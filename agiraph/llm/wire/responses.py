@@ -149,12 +149,15 @@ def _text(item: JsonObject) -> str:
 
 
 def _size(item: JsonObject) -> int:
-    """Return the number of parts of an item, itself included."""
+    """Return the number of objects of an item: itself, and its parts of content and summary."""
     return 1 + len(objects_in(item.get("content"))) + len(objects_in(item.get("summary")))
 
 
 def _object(event: JsonObject, name: str, *, may_be_missing: bool = True) -> JsonObject:
-    """Return an object of an event. Raises ValueError for another value."""
+    """Return the object `name` of an event; {} if it is missing and `may_be_missing`.
+
+    Raises ValueError if it is missing otherwise, or is not an object.
+    """
     found = event.get(name)
     if found is None and may_be_missing:
         return {}
@@ -164,7 +167,7 @@ def _object(event: JsonObject, name: str, *, may_be_missing: bool = True) -> Jso
 
 
 def _generated(item: JsonObject) -> object:
-    """Return the texts of an item without its ids, seals and sources."""
+    """Return the generated texts of an item, without ids, encrypted content and sources."""
     parts = objects_in(item.get("summary")) + objects_in(item.get("content"))
     return [[part.get(name) for name in GENERATED] for part in (item, *parts)]
 

@@ -65,9 +65,9 @@ class GuardedPath(Record):
 class InputBaseline(Record):
     """An input folder before the first command of a run.
 
-    `known` has the inodes of its autorun files by path, `watched` the times (ns) of the last change
-    of files that are too many to be protected. `git_commands` are the settings of the person's git
-    that may run a file of the folder, in words.
+    `known` maps the path of each autorun file to its inode. `watched` maps the autorun files beyond
+    the limit of protected files to the time of their last change (ns). `git_commands` describes
+    the settings of the person's git by which git may run a file of the folder.
     """
 
     folder: str

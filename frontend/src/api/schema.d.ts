@@ -4079,9 +4079,9 @@ export interface components {
             about: string;
         };
         /**
-         * @description The result of a change to a file: its text, the difference (a unified diff), problems.
+         * @description The result of a change to a settings file: the new `text`, a unified `diff`, the `problems`.
          *
-         *     `own` has the values of the text, {} if it is not YAML.
+         *     `own` has the values that `text` sets, {} if `text` is not YAML.
          */
         SettingsCheckView: {
             text: string;

@@ -5,6 +5,7 @@ from agiraph.agent.prompts import node_limits, system_prompt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
+from agiraph.llm.recording.request_matching import SYSTEM, RequestPart
 from agiraph.models.prices import catalog, load_prices
 from agiraph.models.registry import load_presets
 from agiraph.settings.config import load_config
@@ -16,7 +17,11 @@ def models(*own: str, **environ: str) -> tuple[JsonObject, ...]:
     return usable_models(catalog(load_presets(), environ, load_prices()), own)
 
 
-def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...] = ()) -> str:
+def prompt(
+    rows: tuple[JsonObject, ...] = (),
+    agents: tuple[AvailableAgent, ...] = (),
+    guidance: str = "",
+) -> str:
     agent = Agent(
         id=AgentId("a-1"),
         name="a",
@@ -34,7 +39,7 @@ def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...]
         goal="Count",
         memory="",
         skills="",
-        guidance="",
+        guidance=guidance,
         today="2026-11-22",
         max_concurrent=3,
         limits=node_limits(load_config().run),
@@ -81,3 +86,17 @@ def test_external_agents_are_listed_by_the_name_that_a_worker_is_created_with() 
 
 def test_a_prompt_lists_nothing_where_there_is_nothing_to_choose() -> None:
     assert HEADING not in prompt()
+
+
+def test_replay_compares_prompts_without_models_and_machine() -> None:
+    rows = models("openai/gpt-5-mini", ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
+    machine = "### This machine\n\n- Network: no.\n\n### bash\n\nRun shell commands."
+    shown = [
+        RequestPart(SYSTEM, text).compared
+        for text in (
+            prompt(rows, guidance=machine),
+            prompt(guidance="### bash\n\nRun shell commands."),
+        )
+    ]
+    assert shown[0] == shown[1]
+    assert "Run shell commands." in shown[0]

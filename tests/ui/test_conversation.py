@@ -251,6 +251,7 @@ def test_hostile_texts_run_nothing(visitor: Visitor, live_home: LiveHome) -> Non
     page = visitor.go(f"agents/{agent}")
     expect(entries(page, "message")).to_have_count(2)
     page.get_by_role("button", name=re.compile("spawn_worker")).click()
+    expect(page.get_by_role("region", name=re.compile("open question"))).to_be_visible()
     page.locator("body").press("q")
     page.get_by_role("button", name=re.compile(r"^no\b")).click()
     expect(page.get_by_text("The goal is met")).to_be_visible()

@@ -530,7 +530,9 @@ async def test_call_abandoned_by_an_agent_is_billed_even_without_streamed_text(
             await asyncio.to_thread(server.wait_for, lambda seen: "abandoned" in seen.said)
             call.cancel()
             await asyncio.wait([call])
-            settled = await settle(ada)
+            async with asyncio.timeout(30):  # until the broker has noticed the disconnection
+                while not (settled := await settle(ada)).calls:  # noqa: ASYNC110 (no event)
+                    await asyncio.sleep(0.01)
             assert (settled.calls, settled.usage.is_estimate) == (1, True)
             assert settled.usage.input_tokens > 0
             assert settled.usage.output_tokens > 0

@@ -150,7 +150,9 @@ def processes_of(home: Path) -> list[psutil.Process]:
     for pid in psutil.pids():
         if pid != os.getpid() and any(path.startswith(f"{home}/") for path in _open_in(pid)):
             with contextlib.suppress(psutil.Error):
-                found.append(psutil.Process(pid))
+                process = psutil.Process(pid)
+                if process.status() != psutil.STATUS_ZOMBIE:  # it ended meanwhile
+                    found.append(process)
     return found
 
 

@@ -10,7 +10,7 @@ The input folder is not trusted: what it names is shown only if it is part of a 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from agiraph.storage.home import user_home
@@ -125,6 +125,7 @@ class _Search:
         self._visible = (*self._system, *_beginnings(around))
         self._untrusted = _beginnings(filter(None, (project, home)))
         self._entries: dict[str, None] = {}
+        self._real_folder = cache(os.path.realpath)  # hundreds of programs are in few folders
         self._followed: dict[tuple[str, bool], tuple[tuple[str, ...], bool]] = {}
         self.found: list[Path] = []
         self.out_of_reach: list[str] = []
@@ -197,7 +198,7 @@ class _Search:
         for step in dict.fromkeys(steps):
             if not self._is_visible(step):
                 self._show_owner(Path(step), is_trusted=is_trusted)
-            folder = os.path.realpath(os.path.dirname(step))
+            folder = self._real_folder(os.path.dirname(step))
             is_trusted = is_trusted and not _is_in(folder, self._untrusted)
         self._followed[key] = found = (steps, is_trusted)
         return found

@@ -12,7 +12,7 @@ from tests.fakes.model_server import calls
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, ask, finish, node, publish, spawn
 from tests.ui.conftest import MakeVisitor
-from tests.ui.visitor import Visitor, assert_accessible
+from tests.ui.visitor import Visitor, assert_accessible, confirm
 
 FORBIDDEN = 403
 WRITES = re.compile(
@@ -112,7 +112,7 @@ def test_home_is_maintained_without_a_terminal(visitor: Visitor, live_home: Live
     secret.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Actions for page-made").click()
     page.get_by_role("menuitem", name="Revoke").click()
-    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    confirm(page, "Revoke")
     expect(page.get_by_role("row", name="page-made")).to_contain_text("revoked")
 
     page.get_by_role("tab", name="Audit").click()

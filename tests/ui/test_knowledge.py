@@ -11,7 +11,7 @@ from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import finish
 from tests.ui.conftest import MakeVisitor
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, photograph
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, confirm, harmless, photograph
 
 HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
 
@@ -82,6 +82,6 @@ def test_learned_notes_are_found_followed_and_removed(
     assert_accessible(memory)
 
     page.get_by_role("button", name="Remove").click()
-    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    confirm(page, "Remove")
     expect(side.get_by_role("link", name="Short reports")).to_have_count(0)
     assert live_home.json("knowledge", "search", "reports", "--types", "preference") == []

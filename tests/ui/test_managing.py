@@ -19,7 +19,15 @@ from agiraph.http.api import (
 from agiraph.http.client import Client
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, is_too_wide, photograph
+from tests.ui.visitor import (
+    NARROW,
+    Visitor,
+    assert_accessible,
+    confirm,
+    harmless,
+    is_too_wide,
+    photograph,
+)
 
 HOSTILE = "<img src=x onerror=window.ran=1>"
 ILLS = re.compile(r"/(dead|channels)(/\w+-?\w*/(retry|test))?$")
@@ -121,7 +129,7 @@ def test_settings_are_changed_in_the_form_and_as_text(
     text.fill("run:\n  max_node: 3\n")
     expect(problems).to_contain_text("unknown key 'run.max_node'")
     page.get_by_role("link", name="Health").click()
-    page.get_by_role("dialog").get_by_role("button", name="Discard").click()
+    confirm(page, "Discard")
     expect(page.get_by_role("heading", name="Health", level=1)).to_be_visible()
     page.go_back()
     page.get_by_role("button", name="Restore the previous version").click()
@@ -132,7 +140,7 @@ def test_settings_are_changed_in_the_form_and_as_text(
     page.get_by_role("button", name="moonshot/kimi").click()
     page.get_by_role("textbox", name="input", exact=True).fill("3.5")
     page.get_by_role("button", name="Review and save").click()
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    confirm(page, "Save")
     expect(page.get_by_text("prices.yaml is saved", exact=True)).to_be_visible()
     assert "input: 3.5" in (live_home.home / "prices.yaml").read_text()
     (live_home.home / "prices.yaml").unlink()
@@ -150,7 +158,7 @@ def test_rules_are_added_without_writing_yaml(visitor: Visitor, live_home: LiveH
     expect(page.get_by_role("list", name="Problems")).to_have_count(0)
     assert_accessible(page)
     page.get_by_role("button", name="Review and save").click()
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    confirm(page, "Save")
     expect(page.get_by_text("approvals.yaml is saved", exact=True)).to_be_visible()
     file = live_home.home / "approvals.yaml"
     assert "action: ask" in file.read_text()
@@ -169,7 +177,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     expect(table.get_by_role("row", name="east")).to_contain_text("away")
     north.get_by_role("button", name="Actions for north").click()
     page.get_by_role("menuitem", name="Drain").click()
-    page.get_by_role("dialog").get_by_role("button", name="Drain").click()
+    confirm(page, "Drain")
     expect(north).to_contain_text("gets no new work")
     page.get_by_role("button", name="Invite a host").click()
     page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("west")
@@ -184,7 +192,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     expect(held).to_contain_text(
         "shop/ada cannot be moved. Workers that cannot be moved are killed"
     )
-    held.get_by_role("button", name="Kill and remove").click()
+    confirm(page, "Kill and remove")
     expect(north).to_have_count(0)
     harmless(page)
 
@@ -220,8 +228,7 @@ def test_health_of_the_home_is_shown_and_a_service_restarted(
     expect(team.get_by_role("row").filter(has_text="coordinator")).to_be_visible()
     team.get_by_role("button", name=re.compile("Actions for healthy")).click()
     page.get_by_role("menuitem", name="Kill").click()
-    page.get_by_role("dialog").get_by_role("button", name="Kill").click()
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    confirm(page, "Kill")
     expect(team).to_contain_text("asks you")
     page.set_viewport_size(NARROW)
     expect(page.get_by_role("heading", name="Processes")).to_be_visible()
@@ -299,7 +306,7 @@ def test_a_trigger_is_planned_added_fired_and_cancelled(
     live_home.kill("clock")
     acts.click()
     page.get_by_role("menuitem", name="Cancel the trigger").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel the trigger").click()
+    confirm(page, "Cancel the trigger")
     expect(row).to_contain_text("cancelled")
     assert_accessible(page)
     harmless(page)

@@ -7,7 +7,7 @@ from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, confirm, photograph
 
 HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
 NOTE = "preferences/reports.md"
@@ -55,7 +55,7 @@ def test_memory_is_edited_with_its_history_without_lost_updates(
     text.fill("# Reports\n\nBoth.")
     page.go_back()
     expect(page.get_by_role("dialog")).to_contain_text("Discard your text?")
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    confirm(page, "Cancel")
     expect(text).to_have_value("# Reports\n\nBoth.")
     live_home.kill("human")
     page.get_by_role("button", name="Save").click()
@@ -78,7 +78,7 @@ def test_memory_is_edited_with_its_history_without_lost_updates(
     expect(page.get_by_text("At most one page.").last).to_be_visible()
     page.get_by_role("searchbox", name="Search the memory").fill("")
     page.get_by_role("button", name="Remove").click()
-    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    confirm(page, "Remove")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("navigation").get_by_role("link", name="reports")).to_be_visible()
     assert page.evaluate("window.ran") is None

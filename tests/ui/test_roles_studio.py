@@ -12,7 +12,7 @@ from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import held, publish
 from tests.ui.conftest import MakeVisitor
 from tests.ui.team import DEVELOPER, MODEL, PM, QA, finalize, to
-from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, is_too_wide, photograph
+from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, confirm, is_too_wide, photograph
 
 NOTHING = publish(result={"action": "message", "message": ""})
 
@@ -190,6 +190,6 @@ def test_agent_belongs_to_its_creator_and_others_may_only_look(
             expect(page.get_by_role("textbox")).to_have_count(0)
         visitor.log_in(f"/ui/roles/{agent}")
         page.get_by_role("button", name="Stop").click()
-        page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        confirm(page, "Stop")
         expect(page.get_by_role("main")).to_contain_text("stopped")
         gate.set()

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, ask, held, one_worker
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, confirm, photograph
 
 WAITS = "asks you"
 
@@ -97,7 +97,7 @@ def test_agent_is_found_archived_restored_and_deleted(
     expect(row(page, "put-away")).to_contain_text("1 question")
     row(page, "put-away").get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name="Archive").click()
-    page.get_by_role("dialog").get_by_role("button", name="Archive").click()
+    confirm(page, "Archive")
     expect(row(page, "put-away")).to_have_count(0)
 
     page.get_by_role("tab", name="Archive").click()
@@ -106,10 +106,10 @@ def test_agent_is_found_archived_restored_and_deleted(
     page.get_by_role("tab", name="All").click()
     row(page, "put-away").get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name="Archive").click()
-    page.get_by_role("dialog").get_by_role("button", name="Archive").click()
+    confirm(page, "Archive")
     page.get_by_role("tab", name="Archive").click()
     row(page, "put-away").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    confirm(page, "Delete")
     toasts = page.get_by_role("region", name="Notifications").get_by_role("listitem")
     expect(toasts.filter(has_text="put-away is deleted")).to_be_visible()
     expect(row(page, "put-away")).to_have_count(0)

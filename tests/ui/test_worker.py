@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, held, one_worker, write
-from tests.ui.visitor import Visitor, photograph
+from tests.ui.visitor import Visitor, confirm, photograph
 
 MORE = write("more.csv", "a,b\n1,2\n")
 
@@ -30,8 +30,7 @@ def test_worker_page_shows_kill_pause_and_completion(visitor: Visitor, live_home
     photograph(page, "worker")
 
     do(page, "Kill")
-    page.get_by_role("dialog").get_by_role("button", name="Kill").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    confirm(page, "Kill")
     expect(process).to_contain_text(re.compile(r"Incarnation\s*2"))
     expect(panel(page, "Latest activity")).to_contain_text("child.ready")
 

@@ -15,6 +15,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     ViewportSize,
+    expect,
 )
 
 from agiraph.http.client import Client
@@ -214,3 +215,13 @@ def photograph(page: Page, name: str) -> None:
 def harmless(page: Page) -> None:
     """Fail if a text has become more than a text."""
     assert page.evaluate("window.ran") is None
+
+
+def confirm(page: Page, act: str) -> None:
+    """Click the button `act` of the open dialog, and wait until the dialog is closed.
+
+    While a dialog is open, the rest of the page has no roles: a row that is to disappear counts as
+    gone although the request is still on its way.
+    """
+    page.get_by_role("dialog").get_by_role("button", name=act).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)

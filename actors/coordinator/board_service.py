@@ -35,7 +35,12 @@ from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, W
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.body import MessageBody
 from agiraph.messages.knowledge import LearnFromRun
-from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
+from agiraph.messages.node import (
+    AssignNodeMessage,
+    CancelNodeMessage,
+    NodeUpdatedMessage,
+    SubNodeEnded,
+)
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import Nacked, TransportError
 
@@ -233,6 +238,7 @@ class BoardService:
             self._files.write_status(self.board, node)
             if node.status in HELD_NODE:
                 self._effects.put_nowait(partial(self._assign, node.id))
+                self._effects.put_nowait(partial(self._send_update, node.id))
             if node.move is not None:
                 self._effects.put_nowait(partial(self._take_back, node.id))
         if not self.board.is_running:
@@ -263,6 +269,8 @@ class BoardService:
                 node = self.board.nodes[event.node_id]
                 if (above := node_to_notify(self.board, node)) is not None:
                     put(partial(self._notify_of_sub_node, node, above))
+            case e.NodeUpdated() | e.NodeStarted():
+                put(lambda: self._send_update(event.node_id))
             case e.NodeMoved():
                 put(lambda: self._take_back(event.node_id))
             case e.WorkerSpawned():
@@ -280,7 +288,7 @@ class BoardService:
                 put(self._teach)
             case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased() | e.NodeSkipped():
                 pass
-            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
+            case e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
                 pass
             case (
                 e.NodeConditionsDecided()
@@ -414,6 +422,20 @@ class BoardService:
             cycle_began_at=self.board.run.cycle_began_at if self.board.run else 0.0,
             roster=self._context.roster.current,
         )
+
+    async def _send_update(self, node_id: NodeId) -> None:
+        """Write the changed terms of a node, and send them to the worker that has begun with it.
+
+        The assignment of a node that has not begun may have its old terms: the start is awaited.
+        """
+        node = self.board.nodes[node_id]
+        if not node.update.number or node.has_ended:
+            return
+        self._files.write_spec(node)
+        if node.status in ("running", "blocked") and node.assigned_worker and node.move is None:
+            body = NodeUpdatedMessage(assignment=self._assignment(node))
+            message = self._id("update", node.id, node.attempt, node.update.number)
+            await self._has_sent(node.assigned_worker, body, message)
 
     async def _withdraw(self, node_id: NodeId) -> None:
         """Tell the worker that held an ended node to stop working on it."""

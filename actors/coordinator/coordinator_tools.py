@@ -27,10 +27,12 @@ from agiraph.board.rules.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, ending_in_words, waited_row
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId
+from agiraph.core.node_changes import NodeChanges
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.ports import WaitOutcome
 
+CHANGEABLE: Final = (*NodeChanges.model_fields, "worker")
 TIME_OVER: Final = "The nodes have not ended and no message has come in {seconds:g} s."
 
 
@@ -160,6 +162,24 @@ class CoordinatorTools(EntityTools):
             why = "cancelled by the coordinator"
         self._board_service.execute(c.CancelNode(found.id, why, by="coordinator"))
         return {"node_id": found.id, "status": self._board.nodes[found.id].status}
+
+    async def update_node(
+        self,
+        call_id: str,
+        node: str,
+        changes: NodeChanges,
+        *,
+        worker: str | None = None,
+        accept: str = "",
+    ) -> JsonObject:
+        if not changes.named and not worker and not accept:
+            raise InvalidInput(
+                f"nothing to change (possible: {', '.join((*CHANGEABLE, 'accept'))})"
+            )
+        cause = self._context.cause(call_id)
+        self._board_service.execute(c.UpdateNode(node, cause, changes, worker, accept))
+        found = find_node(self._board, node)
+        return {"node_id": found.id, "name": found.name, "status": found.status}
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         woken_by = self._context.transcript.woken_by

@@ -99,12 +99,12 @@ class AgentFiles:
         return read_shown(self.home.goal)
 
     def write_spec(self, node: WorkNode) -> None:
-        """Write the specification of a node, unless it was written before."""
+        """Write the specification of a node, unless it was written before and is the same."""
         home = self.run.node(node.folder)
         refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
         spec = f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}"
         for path, text in ((home.spec, spec), (home.refs, f"{refs}\n")):
-            if is_missing(path):
+            if is_missing(path) or (node.update.number and read_shown(path) != text):
                 replace_file(path, text, is_synced=False)
 
     def write_status(self, board: Board, node: WorkNode) -> None:
@@ -193,7 +193,19 @@ def _evidence(node: WorkNode) -> str:
         for one in evidence.checks
     ]
     sums = [f"    {digest}  {path}" for path, digest in evidence.artifacts.items()]
-    lines = ["", "## Evidence", "", *checks, "", *sums, "", f"SHA-256 of all: {evidence.digest}"]
+    why = node.update.accepted
+    accepted = [f"- failures are accepted by the coordinator: {why}"] if why else []
+    lines = [
+        "",
+        "## Evidence",
+        "",
+        *checks,
+        *accepted,
+        "",
+        *sums,
+        "",
+        f"SHA-256 of all: {evidence.digest}",
+    ]
     return "\n".join(lines) + "\n"
 
 

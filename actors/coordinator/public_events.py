@@ -4,7 +4,7 @@ The event of a run's end contains the whole result. Texts of nodes are cut, with
 run may have thousands of nodes; the board has the whole texts.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from agiraph.board import events as e
 from agiraph.board.board import Board
@@ -21,7 +21,8 @@ SUMMARY_CHARACTERS: Final = 1000
 
 Told = tuple[str, NodeId | None, JsonObject]
 NodeEvent = (
-    e.NodeAssigned
+    e.NodeUpdated
+    | e.NodeAssigned
     | e.NodeStarted
     | e.NodeBlocked
     | e.NodeUnblocked
@@ -116,6 +117,9 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
     facts: JsonObject = {"name": node.name, "worker": worker}
     about_worker: list[Told] = []
     match event:
+        case e.NodeUpdated():
+            facts |= {"changed": list(event.new.named), "changes": _changes(event)}
+            facts["accepted"] = cut(event.accepted, TASK_CHARACTERS)
         case e.NodeAssigned():
             facts["attempt"] = event.attempt
             about_worker = [("worker.busy", node.id, {"worker": worker})]
@@ -157,6 +161,18 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
     if isinstance(event, ENDS_OF_NODES) and worker is not None:
         about_worker = [("worker.idle", None, {"worker": worker})]
     return [(event.type, node.id, facts), *about_worker]
+
+
+def _changes(event: e.NodeUpdated) -> JsonObject:
+    """Return the old and the new value of each changed term, long ones shortened."""
+    return {
+        name: [_short(getattr(event.old, name)), _short(getattr(event.new, name))]
+        for name in event.new.named
+    }
+
+
+def _short(value: Any) -> Any:
+    return cut(value, TASK_CHARACTERS) if isinstance(value, str) else value
 
 
 def _names(board: Board, nodes: tuple[NodeId, ...]) -> list[str]:

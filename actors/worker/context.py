@@ -179,10 +179,12 @@ class NodeDeadline:
         if seen_at and not transcript.is_waiting and now - seen_at > most:
             conversation.append(StateChanged(what="away", ts=now))
         work = transcript.time.at(now, is_waiting=transcript.is_waiting)
-        return cls(seconds - work.seconds)
+        return cls(seconds - work.seconds, seconds)
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, limit: float = 0.0) -> None:
         self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._added = 0.0
         self._timer = asyncio.timeout(max(0.0, seconds))
         self._is_running = False
         self.was_announced = False
@@ -201,6 +203,15 @@ class NodeDeadline:
         ends_at = self._timer.when()
         return math.inf if ends_at is None else ends_at - self._loop.time()
 
+    def set_limit(self, seconds: float) -> None:
+        """Change the limit of which this deadline is the rest."""
+        added, self._limit = seconds - self._limit, seconds
+        self.was_announced = self.was_announced and added <= 0
+        if (ends_at := self._timer.when()) is None:
+            self._added += added  # it is stopped
+        elif self._may_change:
+            self._timer.reschedule(ends_at + added)
+
     @contextmanager
     def standing_still(self) -> Iterator[None]:
         """Stop the time inside this block.
@@ -217,7 +228,8 @@ class NodeDeadline:
             yield
         finally:
             if self._may_change:
-                self._timer.reschedule(self._loop.time() + max(0.0, remaining))
+                added, self._added = self._added, 0.0
+                self._timer.reschedule(self._loop.time() + max(0.0, remaining + added))
 
     @property
     def _may_change(self) -> bool:

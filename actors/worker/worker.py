@@ -14,6 +14,7 @@ from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
 from actors.runtime.runtime import Runtime
+from actors.worker.board_messages import take_sub_node_ended, take_update
 from actors.worker.checkout import Checkout
 from actors.worker.context import NodeDeadline, NodeLimitReached, WorkerContext
 from actors.worker.evidence import open_publishes
@@ -29,7 +30,6 @@ from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, St
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.errors import ModelFailure, Refused
-from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
 from agiraph.llm.base import failed_call
@@ -44,6 +44,7 @@ from agiraph.messages.node import (
     FailNodeMessage,
     NodeReleasedMessage,
     NodeStartedMessage,
+    NodeUpdatedMessage,
     SubNodeEnded,
 )
 from agiraph.storage.files import make_folder, remove_tree
@@ -178,7 +179,11 @@ class WorkerActor:
             case CancelNodeMessage() as cancel:
                 await self._on_cancel(received, cancel)
             case SubNodeEnded() as ended:
-                self._on_sub_node_ended(received, ended)
+                take_sub_node_ended(context, received, ended)
+            case NodeUpdatedMessage() as updated:
+                if self._mirror is not None:
+                    await self._mirror.renew_spec(updated.assignment.node.folder)
+                take_update(context, received, updated)
             case RosterChanged(roster=roster):
                 context.update_roster(roster)
             case ProxyCallFailed(shortage=shortage):
@@ -215,21 +220,6 @@ class WorkerActor:
                 StateChanged(what="dropped", message=message, ts=context.now())
             )
             self.runtime.done(dropped)
-
-    def _on_sub_node_ended(self, received: Received, ended: SubNodeEnded) -> None:
-        """Queue the message about an ended sub-node; drop it if its holder has ended too."""
-        assignment = self.context.transcript.assignment
-        if assignment is None or assignment.node.id != ended.holder:
-            self.runtime.done(received)
-            return
-        verb = "failed" if ended.status == "failed" else "was cancelled"
-        content = (
-            f"your sub-node '{ended.name}' {verb}: {ended.reason or 'no reason was given'}. "
-            "Decide: create it again with a better task; or continue without it, and say so when "
-            "you publish; or, if your own spec cannot be met without it, publish your results and "
-            "name the missing part."
-        )
-        self.context.enqueue(received, BOARD_NAME, content)
 
     # --- a node, from its assignment to its end --------------------------------------------------
 
@@ -292,7 +282,8 @@ class WorkerActor:
                 await self.checkout.make(assignment)
                 await first_to_end(self._run_loop(), self._cancelled.wait())
         except (TimeoutError, ModelFailure, NodeLimitReached) as error:
-            status, reason, details = "failed", _why_failed(error, seconds), last_lines(error)
+            limit = context.assignment.contract.node_timeout_seconds
+            status, reason, details = "failed", _why_failed(error, limit), last_lines(error)
         finally:
             context.deadline = None
             starting.cancel()

@@ -8,7 +8,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.records import InputReceived
 from agiraph.agent.replies import header
 from agiraph.core.ids import BOARD_NAME, HUMAN_NAME
-from agiraph.core.models import DeliveryMode
+from agiraph.core.models import Assignment, DeliveryMode
 from agiraph.core.turns import JsonObject
 
 
@@ -18,7 +18,8 @@ class IncomingMessage:
 
     `trigger` is the id of the trigger that fired the message, whose content then names it; `quoted`
     is the beginning of the message that it replies to, `answers` the question that it settles;
-    `facts` are added to the event of its receipt.
+    `facts` are added to the event of its receipt. `assignment` is the changed assignment that it
+    brings.
     """
 
     id: str
@@ -30,6 +31,7 @@ class IncomingMessage:
     quoted: str = ""
     answers: str = ""
     facts: JsonObject = field(default_factory=dict)
+    assignment: Assignment | None = None
 
     def record(self, now: float) -> InputReceived:
         return InputReceived(
@@ -39,6 +41,7 @@ class IncomingMessage:
             message=self.id,
             trigger=self.trigger or None,
             answers=self.answers or None,
+            assignment=self.assignment,
         )
 
     @property

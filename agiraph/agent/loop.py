@@ -25,11 +25,18 @@ from agiraph.agent.records import (
     InputReceived,
     ModelAnswered,
 )
-from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
+from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import NodeId
 from agiraph.core.models import ActivityState
-from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
+from agiraph.core.turns import (
+    JsonObject,
+    ModelRequest,
+    ModelResponse,
+    ToolCall,
+    ToolTurn,
+    unique_calls,
+)
 from agiraph.tools.more_tools import called_tool
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox

@@ -18,7 +18,8 @@ class InputReceived(Record):
     `message` is the bus id of the message that brought it, `board_seq` the last board event that it
     reports, `trigger` the trigger that fired it, `answers` the question to the human that it
     settles. `warns_of`: it warns that the node's time or another limit is near; an external agent
-    that has ended is not started again for such a message.
+    that has ended is not started again for such a message. `assignment`: the changed assignment,
+    which applies from here on.
     """
 
     kind: Literal["heard"] = "heard"
@@ -31,6 +32,7 @@ class InputReceived(Record):
     trigger: str | None = None
     answers: str | None = None
     warns_of: Literal["", "time", "bound"] = ""
+    assignment: Assignment | None = None
 
 
 CUT_CALL = (

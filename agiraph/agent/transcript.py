@@ -43,7 +43,15 @@ from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
 from agiraph.agent.worktime import WorkTime, longest_absence, waits_for_others
 from agiraph.core.ids import HUMAN_NAME, NodeId, RunId, step_place
 from agiraph.core.models import Assignment
-from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.turns import (
+    AssistantTurn,
+    ToolCall,
+    ToolTurn,
+    Turn,
+    Usage,
+    UserTurn,
+    unique_calls,
+)
 
 PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
@@ -347,6 +355,8 @@ class Transcript:
         if record.answers is not None:
             self.mail.pending.pop(record.answers, None)
         self.board_seq = record.board_seq or self.board_seq
+        if self.assignment and record.assignment and record.assignment.updates(self.assignment):
+            self.assignment = record.assignment
         self.is_set_aside = self.is_set_aside and record.message is None
         if record.from_name != RUNTIME_NAME:
             self.progress.streak = self.progress.streak.reset()
@@ -484,17 +494,3 @@ def _ends_a_step(record: ConversationRecord) -> bool:
 
 
 TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)
-
-
-def unique_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Replace empty or repeated ids of calls by unique ids: some servers repeat ids."""
-    used: set[str] = set()
-    unique: list[ToolCall] = []
-    for index, call in enumerate(calls):
-        is_taken = not call.id or call.id in used
-        mended = (
-            call.model_copy(update={"id": f"{call.id or 'call'}-{index}"}) if is_taken else call
-        )
-        used.add(mended.id)
-        unique.append(mended)
-    return tuple(unique)

@@ -6,10 +6,10 @@ about a node or worker that does not exist raises KeyError.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any, assert_never
 
 from agiraph.board import events as e
+from agiraph.board.copies import on_copies
 from agiraph.board.events import BoardEvent
 from agiraph.board.plan_stages import is_enough, plan_stage_of
 from agiraph.core.ids import NodeId, RunId, WorkerId
@@ -24,6 +24,7 @@ from agiraph.core.models import (
     Worker,
     WorkNode,
 )
+from agiraph.core.node_changes import NodeUpdate
 from agiraph.core.persistent_map import PersistentMap
 
 ATTEMPTS_SKIPPED = 1000
@@ -224,8 +225,8 @@ def _apply(board: Board, event: BoardEvent) -> Board:
             return _retry(board, event)
         case e.NodeConditionsDecided() | e.NodeSkipped() | e.NodeExpanded():
             return _apply_to_flow(board, event)
-        case e.NodeMoved():
-            return _move(board, event)
+        case e.NodeMoved() | e.NodeUpdated():
+            return _change(board, event)
         case e.NodeReleased():
             return _release(board, event)
         case e.BoardEpochBegan():
@@ -332,29 +333,26 @@ def _expand(board: Board, event: e.NodeExpanded) -> Board:
     node, copies = board.nodes[event.node_id], [board.nodes[one] for one in event.copies]
     for other in board.nodes.values():
         if node.id in other.dependencies:
-            board = _node(board, other.id, **_on_copies(other, node, copies))
+            board = _node(board, other.id, **on_copies(other, node, copies))
     names = f"{copies[0].name} to {copies[-1].name}" if copies[1:] else copies[0].name
     summary = f"done for each of {len(copies)} items: {names}"
     board = _node(board, node.id, status="completed", summary=summary, copies=event.copies)
     return _time(board, node.id, ended=event.ts)
 
 
-def _on_copies(other: WorkNode, node: WorkNode, copies: list[WorkNode]) -> dict[str, Any]:
-    """Return the changed fields of a node when its dependency `node` is replaced by copies."""
-    ids = tuple(copy.id for copy in copies)
-    needed = ((ids if one == node.id else (one,)) for one in other.dependencies)
-    when = {one: text for one, text in other.when.items() if one != node.id}
-    if node.id in other.when:
-        when |= dict.fromkeys(ids, other.when[node.id])
-    refs: dict[str, str] = {}
-    for name, path in other.refs.items():
-        parts = path.split("/")
-        if parts[1] != node.folder:
-            refs[name] = path
-            continue
-        for number, copy in enumerate(copies, start=1):
-            refs[f"{name}-{number}"] = "/".join((parts[0], copy.folder, *parts[2:]))
-    return {"dependencies": tuple(chain.from_iterable(needed)), "when": when, "refs": refs}
+def _change(board: Board, event: e.NodeMoved | e.NodeUpdated) -> Board:
+    return _move(board, event) if isinstance(event, e.NodeMoved) else _update(board, event)
+
+
+def _update(board: Board, event: e.NodeUpdated) -> Board:
+    """Return the board with the new terms of a node; new checks end an earlier acceptance."""
+    update = board.nodes[event.node_id].update
+    accepted = event.accepted or ("" if event.new.checks is not None else update.accepted)
+    changes = {name: value for name, value in event.new if value is not None}
+    if event.dependencies is not None:
+        changes["dependencies"] = event.dependencies
+    made = NodeUpdate(number=update.number + 1, cause=event.cause, accepted=accepted)
+    return _node(board, event.node_id, **changes, update=made)
 
 
 def _move(board: Board, event: e.NodeMoved) -> Board:

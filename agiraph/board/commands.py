@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from agiraph.board.events import RunSetup
-from agiraph.core.ids import NodeId, slug
+from agiraph.core.ids import NEW_WORKER, NodeId, slug
 from agiraph.core.models import CancelledBy, NodeResult, Standstill
+from agiraph.core.node_changes import NodeChanges
 from agiraph.core.specs import (
     AskedAgent,
     Author,
@@ -63,6 +64,20 @@ class ReserveNode:
 
     node: str
     worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateNode:
+    """Change a node that has not ended: its terms, its worker.
+
+    `accepted`: the reason to accept its result although checks fail, '' if it is not accepted.
+    """
+
+    node: str
+    cause: str
+    changes: NodeChanges = field(default_factory=NodeChanges)
+    worker: str | None = None
+    accepted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +313,7 @@ Command = (
     StartRun
     | CreateNode
     | ReserveNode
+    | UpdateNode
     | AssignNode
     | StartNode
     | BlockNode
@@ -346,6 +362,11 @@ def author_of(cause: str) -> Author:
     return "person" if cause.startswith((OF_PLAN, OF_ROLES)) else "model"
 
 
+def is_new_worker(named: str) -> bool:
+    """Whether a text in place of a worker's name asks for a new worker."""
+    return named.strip().casefold() == NEW_WORKER
+
+
 def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
     """Return the external agents that a command would hire as workers."""
     match command:
@@ -371,5 +392,6 @@ def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
 def _worker_of(spec: NodeSpec | WorkerSpec | RoleSpec) -> str:
     """Return the worker's name; for a node that names none, the scheduler's possible name."""
     if isinstance(spec, NodeSpec):
-        return spec.worker or f"{slug(spec.role or '', fallback='worker')}-1"
+        named = None if spec.worker is None or is_new_worker(spec.worker) else spec.worker
+        return named or f"{slug(spec.role or '', fallback='worker')}-1"
     return spec.name

@@ -9,7 +9,17 @@ from typing import assert_never
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
-from agiraph.board.rules import flow, launches, moves, nodes, retries, runs, stages, workers
+from agiraph.board.rules import (
+    flow,
+    launches,
+    moves,
+    nodes,
+    retries,
+    runs,
+    stages,
+    updates,
+    workers,
+)
 
 
 def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
@@ -31,6 +41,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return nodes.create(board, command, now)
         case c.ReserveNode():
             return nodes.reserve(board, command, now)
+        case c.UpdateNode():
+            return updates.update(board, command, now)
         case c.AssignNode():
             return nodes.assign(board, command, now)
         case c.StartNode():
@@ -65,9 +77,7 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return workers.retire(board, command, now)
         case c.LoseWorker():
             return workers.lose(board, command, now)
-        case c.EndCycle():
-            return runs.end_cycle(board, command, now)
-        case c.StartCycle():
-            return runs.start_cycle(board, command, now)
+        case c.EndCycle() | c.StartCycle():
+            return runs.cycle(board, command, now)
         case _:
             assert_never(command)

@@ -12,7 +12,6 @@ from pydantic import Field, TypeAdapter
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
     CancelledBy,
-    NodeMove,
     NodeResult,
     StageContract,
     StageOver,
@@ -21,6 +20,7 @@ from agiraph.core.models import (
     Worker,
     WorkNode,
 )
+from agiraph.core.node_changes import NodeChanges, NodeMove
 from agiraph.core.record import Record, union_adapter
 from agiraph.core.roles import RoleTeamSpec
 from agiraph.core.specs import Mode
@@ -115,6 +115,22 @@ class NodeReserved(BoardEventBase):
     type: Literal["node.reserved"] = "node.reserved"
     node_id: NodeId
     worker_id: WorkerId
+
+
+class NodeUpdated(BoardEventBase):
+    """The coordinator changed the terms of a node: fields of `new` that are not None.
+
+    `old` has their previous values. `accepted`: the reason for which the result is accepted
+    although checks fail. `dependencies` are set if `refs` changed.
+    """
+
+    type: Literal["node.updated"] = "node.updated"
+    node_id: NodeId
+    cause: str
+    old: NodeChanges = NodeChanges()
+    new: NodeChanges = NodeChanges()
+    accepted: str = ""
+    dependencies: tuple[NodeId, ...] | None = None
 
 
 class NodeAssigned(BoardEventBase):
@@ -339,6 +355,7 @@ BoardEvent = Annotated[
     | StageStarted
     | NodeCreated
     | NodeReserved
+    | NodeUpdated
     | NodeAssigned
     | NodeStarted
     | NodeBlocked

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Collection
 from contextlib import suppress
+from itertools import count
 
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput, unknown
@@ -77,6 +78,12 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
+
+
+def numbered_name(role: str, taken: Collection[str]) -> str:
+    """Return the first of ROLE-1, ROLE-2 ... that is not taken; `taken` is in lower case."""
+    stem = slug(role, fallback="worker")
+    return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)
 
 
 def new_worker_name(board: Board, wanted: str) -> str:

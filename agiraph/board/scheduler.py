@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import count, islice
+from itertools import islice
 from math import inf
 from typing import TypeGuard
 
@@ -38,6 +38,7 @@ from agiraph.board.commands import (
     author_of,
 )
 from agiraph.board.matching import can_do, what_it_asks_for
+from agiraph.board.names import numbered_name
 from agiraph.board.plan_stages import ALL, can_be_enough, plan_stage_of, stragglers
 from agiraph.board.rules.stages import stage_to_meet
 from agiraph.core.ids import NodeId, WorkerId, slug
@@ -269,8 +270,7 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
     taken = {worker.name.casefold() for worker in board.workers.values()}
     spawns: list[SpawnWorker] = []
     for number, node in enumerate(homeless, start=len(board.workers) + 1):
-        role = slug(node.role, fallback="worker")
-        name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
+        name = numbered_name(node.role, taken)
         taken.add(name)
         # The author of a worker's agent_command is the author of its node.
         of_plan = OF_PLAN if author_of(node.cause) == "person" else ""

@@ -78,10 +78,12 @@ def _told(node: WorkNode) -> str | None:
     """Return the summary or reason of a node's end; a partial result is marked."""
     if node.summary is None:
         return node.reason
-    if not node.missing:
-        return node.summary
     checks = node.evidence.checks if node.evidence is not None else ()
     failed = "; ".join(f"`{one.command}`" for one in checks if not one.has_passed)
+    if not node.missing and not failed:
+        return node.summary
+    if not node.missing:
+        return f"{node.summary}\n[accepted by the coordinator; failed checks: {failed}]"
     more = f"; failed checks: {failed}" if failed else ""
     return f"{node.summary}\n[in part; missing: {node.missing}{more}]"
 

@@ -43,9 +43,12 @@ BOARD_NAME = "board"
 TRIGGER_NAME = "trigger"
 EVERYBODY = "*"
 """The name of all other entities as the receivers of a message."""
+NEW_WORKER = "new"
+"""In place of a worker's name: another worker is hired."""
+
 RESERVED_NAMES = frozenset({
     COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", EVERYBODY,
-    SUPERVISOR, ROUTER, RECORDER, BROKER, CLOCK, TRACER, SCALER, FILES, *NO_AGENTS,
+    SUPERVISOR, ROUTER, RECORDER, BROKER, CLOCK, TRACER, SCALER, FILES, NEW_WORKER, *NO_AGENTS,
 })  # fmt: skip
 """Names that a worker cannot have: the processes of a home and other senders of messages."""
 

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import Field
 
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.core.node_changes import NodeMove, NodeUpdate
 from agiraph.core.persistent_map import PersistentMap
 from agiraph.core.record import Record, UnixTime
 from agiraph.core.results import Evidence
@@ -260,18 +261,6 @@ class NodeResult(Record):
     value: Any = None
 
 
-class NodeMove(Record):
-    """The new worker or model for a node, chosen by the human.
-
-    `cause` is the message that requested it, `because` the human's reason.
-    """
-
-    cause: str
-    worker: WorkerId | None = None
-    model: str | None = None
-    because: str = ""
-
-
 class WorkNode(PlannedTerms):
     """One unit of work with its own folder.
 
@@ -283,11 +272,11 @@ class WorkNode(PlannedTerms):
     of its stage in the plan file, `enough` how many nodes of the stage are needed. `trigger` is the
     trigger whose firing created it; its budget limits the node's calls. `failed_before` is the
     reason why the last attempt failed, `retried_by` the cause of the retry. `move` is its next
-    worker or model, used as soon as its worker has released it. `completed_before` is the last
-    completed attempt, if the node is repeated; the results of that attempt are set aside. The board
-    has used `retried` of its `retries`, and does not assign it before the time `not_before`. `when`
-    maps dependencies to their conditions, `edges` to the results of the conditions. A node with
-    `for_each` has `copies`; `copy_of` refers back to it.
+    worker or model, used as soon as its worker has released it; `update` counts the changes of its
+    terms. `completed_before` is the last completed attempt, if the node is repeated; the results of
+    that attempt are set aside. The board has used `retried` of its `retries`, and does not assign
+    it before the time `not_before`. `when` maps dependencies to their conditions, `edges` to the
+    results of the conditions. A node with `for_each` has `copies`; `copy_of` refers back to it.
     """
 
     id: NodeId
@@ -321,6 +310,7 @@ class WorkNode(PlannedTerms):
     failed_before: str = ""
     retried_by: str = ""
     move: NodeMove | None = None
+    update: NodeUpdate = NodeUpdate()
     completed_before: int = 0
     retried: int = 0
     not_before: float = 0.0
@@ -407,6 +397,16 @@ class Assignment(Record):
     cycle_began_at: float = 0.0
     notes: str = ""
     roster: TeamRoster = TeamRoster()
+
+    def updates(self, older: "Assignment") -> bool:
+        """Whether this is the same attempt at the same node, with later changes."""
+        is_same = (self.node.id, self.attempt) == (older.node.id, older.attempt)
+        return is_same and self.node.update.number > older.node.update.number
+
+    def updated_to(self, later: "Assignment") -> "Assignment":
+        """Return this assignment with the terms of a later one; its worktree and notes stay."""
+        terms = {name: getattr(later, name) for name in ("node", "spec", "contract", "ref_files")}
+        return self.model_copy(update=terms)
 
 
 class Message(Record):

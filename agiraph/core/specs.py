@@ -328,7 +328,7 @@ class NodeSpec(NodeTerms):
         validation_alias=AliasChoices("dependencies", "deps"),
     )
     worker: str | None = Field(
-        default=None, description="the worker's name; default: any idle worker"
+        default=None, description="the worker's name; new: hire one; default: any idle worker"
     )
 
 

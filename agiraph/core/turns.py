@@ -238,3 +238,17 @@ class ModelResponse(Record):
         return AssistantTurn(
             text=self.text, tool_calls=self.tool_calls, provider_data=self.provider_data
         )
+
+
+def unique_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """Replace empty or repeated ids of calls by unique ids: some servers repeat ids."""
+    used: set[str] = set()
+    unique: list[ToolCall] = []
+    for index, call in enumerate(calls):
+        is_taken = not call.id or call.id in used
+        mended = (
+            call.model_copy(update={"id": f"{call.id or 'call'}-{index}"}) if is_taken else call
+        )
+        used.add(mended.id)
+        unique.append(mended)
+    return tuple(unique)

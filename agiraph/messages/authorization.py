@@ -360,6 +360,7 @@ RULES: Final[Mapping[type[MessageBody], Rule]] = MappingProxyType(
         node.PublishNode: _to_own_coordinator,
         node.FailNodeMessage: _to_own_coordinator,
         node.CancelNodeMessage: _by_own_coordinator,
+        node.NodeUpdatedMessage: _by_own_coordinator,
         node.NodeReleasedMessage: _to_own_coordinator,
         node.RetryNodeMessage: _only(HUMAN),
         node.CancelByHuman: _only(HUMAN),

@@ -74,6 +74,17 @@ class CancelNodeMessage(MessageBody):
     is_moved: bool = False
 
 
+class NodeUpdatedMessage(MessageBody):
+    """The terms of the worker's node have changed. Coordinator to the worker that holds it.
+
+    A worker that knows of the changes (`assignment.node.update`) ignores it.
+    """
+
+    TYPE = "node.updated"
+    DURABLE = True
+    assignment: Assignment
+
+
 class NodeReleasedMessage(MessageBody):
     """The worker has released a node that is to be moved: none of its processes writes there now.
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from agiraph.agent.event_replay import exit_code
 from agiraph.agent.records import numbered_steps
-from agiraph.agent.transcript import unique_calls
 from agiraph.core.ids import step_place
 from agiraph.core.json_text import parse_json
-from agiraph.core.turns import ToolCall
+from agiraph.core.turns import ToolCall, unique_calls
 from agiraph.http.api import ApiError, TranscriptEntryView, TranscriptPageView
 from agiraph.storage.files import read_bytes
 from agiraph.storage.walk import UnsafeFile

@@ -120,7 +120,8 @@ def why_not(results: Sequence[CheckResult], config: Config) -> str:
     return (
         f"[not published] {len(failed)} of {len(results)} checks of this node failed"
         f"{f', {passed} passed' if passed else ''}. They run in scratch/; fix what they found and "
-        f"publish again. If a check is wrong, say so in `missing`: the result is then partial."
+        f"publish again. If a check is wrong, write to the coordinator, which can change it; or "
+        f"say so in `missing`: the result is then partial."
         f"\n\n{shown}"
     )
 

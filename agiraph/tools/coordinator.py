@@ -2,9 +2,12 @@
 
 from pydantic import Field
 
+from agiraph.core.node_changes import NodeChanges
+from agiraph.core.results import normal_checks
 from agiraph.core.specs import MemoryText, Names, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import COORDINATORS, Duration, ToolParams, tool
+from agiraph.tools.checking import require_syntax
 from agiraph.tools.ports import ToolContext
 
 
@@ -15,6 +18,19 @@ class SpawnWorkerParams(WorkerSpec, ToolParams):
 class AssignWorkerParams(ToolParams):
     node_id: str = Field(min_length=1, description="the node, by name or id")
     worker_id: str = Field(min_length=1, description="the worker, by name or id")
+
+
+class UpdateNodeParams(NodeChanges, ToolParams):
+    """The node, and what changes."""
+
+    node_id: str = Field(min_length=1, description="the node, by name or id")
+    worker: str | None = Field(
+        default=None, min_length=1, description="another worker of the team for the node"
+    )
+    accept: str = Field(
+        default="",
+        description="accept the node's result although checks fail: the reason, which is recorded",
+    )
 
 
 class RetireWorkerParams(ToolParams):
@@ -57,6 +73,20 @@ async def spawn_worker(context: ToolContext, params: SpawnWorkerParams) -> JsonO
 @tool("Give a pending node to a certain worker.", kinds=COORDINATORS, idempotent=True)
 async def assign_worker(context: ToolContext, params: AssignWorkerParams) -> JsonObject:
     return await context.team.assign_worker(context.call_id, params.node_id, params.worker_id)
+
+
+@tool(
+    "Change a node that has not ended: its task, checks, limits, refs or worker.",
+    kinds=COORDINATORS,
+    idempotent=True,
+)
+async def update_node(context: ToolContext, params: UpdateNodeParams) -> JsonObject:
+    """Change a node; return {"node_id", "name", "status", "changed"}."""
+    await require_syntax(normal_checks(params.checks or ()))
+    changes = NodeChanges.model_construct(**params.shared_with(NodeChanges))
+    return await context.team.update_node(
+        context.call_id, params.node_id, changes, worker=params.worker, accept=params.accept.strip()
+    )
 
 
 @tool("Remove an idle worker from the team.", kinds=COORDINATORS, idempotent=True)

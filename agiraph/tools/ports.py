@@ -12,6 +12,7 @@ from typing import Any, Literal
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.core.models import DeliveryMode, Urgency
+from agiraph.core.node_changes import NodeChanges
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall
 from agiraph.knowledge.remembered import RememberedSpec
@@ -170,6 +171,21 @@ class Team:
     async def cancel_node(self, call_id: str, node: str, reason: str) -> JsonObject:
         """Cancel a node that has not ended; return {"node_id", "status"}."""
         raise _not_possible("cancel_node")
+
+    async def update_node(
+        self,
+        call_id: str,
+        node: str,
+        changes: NodeChanges,
+        *,
+        worker: str | None = None,
+        accept: str = "",
+    ) -> JsonObject:
+        """Change a node that has not ended; return {"node_id", "name", "status"}.
+
+        `accept` is the reason to accept its result although checks fail.
+        """
+        raise _not_possible("update_node")
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         """Open a stage: all or nothing; return {"stage", "contract", "nodes", "workers"}."""

@@ -21,6 +21,7 @@ from agiraph.tools.coordinator import (
     finish,
     retire_worker,
     spawn_worker,
+    update_node,
 )
 from agiraph.tools.editing import edit_file
 from agiraph.tools.files import list_files, read_file, read_ref, write_file
@@ -43,7 +44,7 @@ from agiraph.tools.web_tools import web_fetch, web_search
 TOOLS: tuple[Tool[Any], ...] = (
     *(publish, run_checks, checkpoint, suggest_next),
     *(spawn_worker, create_work_node, create_stage_node, assign_worker, wait, check_board),
-    *(cancel_node, retire_worker, launch_roles, reconvene, finish),
+    *(update_node, cancel_node, retire_worker, launch_roles, reconvene, finish),
     *(send_message, check_messages, ask_human),
     *(read_file, write_file, edit_file, list_files, search, find_files, read_ref),
     bash,

@@ -8,7 +8,7 @@ import psutil
 from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.core.ids import abbreviated
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.model_server import Reply, SeenRequest, call
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, whole_lines
 from tests.scenarios.scenario_home import JsonObject, words_of
@@ -19,6 +19,7 @@ from tests.scenarios.steps import (
     ask,
     bash,
     finish,
+    finish_with,
     held,
     node,
     one_worker,
@@ -67,6 +68,56 @@ def test_worker_gets_the_reason_of_a_cancelled_node(live_home: LiveHome) -> None
     stuck.set()
     assert "[Runtime]: Your node 'first' was cancelled: the survey has it." in last.said
     live_home.await_end(agent)
+
+
+def test_running_node_is_changed_instead_of_cancelled(live_home: LiveHome) -> None:
+    begun, changed = threading.Event(), threading.Event()
+    new = {"task": "Write facts.md in French", "checks": ["test -s facts.md"], "max_iterations": 9}
+    leads: list[Reply | Responder] = [
+        spawn("ida"),
+        node("first", "ida", checks=["test -s fact.md"]),
+        held(call("update_node", node_id="first", **new), begun),
+        WAIT,
+        finish_with("wait"),
+    ]
+    live_home.plays(coordinator=leads, ida=[held(FACT, changed), call("run_checks"), DONE])
+    agent = live_home.begin("changed")
+    live_home.await_step("ida", 0)
+    begun.set()
+    live_home.await_step("coordinator", 3)
+    changed.set()
+    told = live_home.await_step("ida", 1).said
+    assert "[Board]: The coordinator changed your node 'first'." in told
+    assert "- task, now (also in `_spec.md`): Write facts.md in French" in told
+    assert "- checks: `test -s fact.md` -> `test -s facts.md`" in told
+    assert "- max_iterations: the limit of the stage -> 9" in told
+    assert "passed: test -s facts.md" in live_home.await_step("ida", 2).result("run_checks")
+    live_home.await_end(agent)
+    [spec] = agent.glob("runs/*/nodes/*/_spec.md")
+    assert "in French" in spec.read_text()
+    assert len(live_home.server.seen_by("ida")) == 3
+
+
+def test_result_is_accepted_despite_a_failed_check(live_home: LiveHome) -> None:
+    begun, accepted = threading.Event(), threading.Event()
+    leads: list[Reply | Responder] = [
+        spawn("jan"),
+        node("first", "jan", checks=["test -s other.md"]),
+        held(call("update_node", node_id="first", accept="the name does not matter"), begun),
+        WAIT,
+        finish_with("wait"),
+    ]
+    live_home.plays(coordinator=leads, jan=[FACT, held(DONE, accepted), DONE])
+    agent = live_home.begin("accepted")
+    live_home.await_step("jan", 1)
+    begun.set()
+    live_home.await_step("coordinator", 3)
+    accepted.set()
+    live_home.await_end(agent)
+    waited = live_home.await_step("coordinator", 4).result("wait")
+    assert "[accepted by the coordinator; failed checks: `test -s other.md`]" in waited
+    [status] = agent.glob("runs/*/nodes/*/_status.md")
+    assert "accepted by the coordinator: the name does not matter" in status.read_text()
 
 
 def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(
@@ -241,7 +292,7 @@ def test_stop_ends_workers_with_all_descendants(live_home: LiveHome) -> None:
     live_home.plays(coordinator=one_worker("eve"), eve=[bash(hider)])
     agent = live_home.begin("hider")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
-    assert runs("300.053")
+    until(lambda: runs("300.053"), "both sleeps run")
     stopped = live_home.json("stop", "hider")
     assert [row["state"] for row in stopped] == ["stopped"] * 2
     assert not [title for title in live_home.titles() if "hider" in title or "eve-" in title]

@@ -164,6 +164,14 @@ class Mirror:
         """Fetch the changes of the run's files and of the files that others have published."""
         await self._sync(self._of_run())
 
+    async def renew_spec(self, folder: str) -> None:
+        """Fetch the specification and the refs of a node again: they have changed."""
+        node = self._run.node(folder)
+        paths = [self._named(node.spec), self._named(node.refs)]
+        found = await self._client.list(paths, has_contents=True)
+        if found is not None:
+            await self._fetch_all(found.entries, found.contents, "home", self._agent.path)
+
     def _of_run(self) -> _Part:
         places = (self._run.path, self._run.nodes, plan_copy(self._run.path))
         return _Part(tuple(map(self._named, places)), "home", self._agent.path)

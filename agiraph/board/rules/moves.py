@@ -1,4 +1,4 @@
-"""Rules of moving a node to another worker or model, by order of the person.
+"""Rules of moving a node to another worker or model, by order of the person or the coordinator.
 
 A node that no worker holds moves when it starts; a failed node is retried there. A held node stays
 with its worker until it is released (`release`), so no other worker writes into its folder
@@ -16,7 +16,8 @@ from agiraph.board.rules.retries import retry
 from agiraph.board.rules.runs import require_running
 from agiraph.board.rules.sub_nodes import cancelled_with, refuse_parent_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.models import HELD_NODE, NodeMove, Worker, WorkNode
+from agiraph.core.models import HELD_NODE, Worker, WorkNode
+from agiraph.core.node_changes import NodeMove
 
 
 def move(board: Board, command: c.MoveNode, now: float) -> tuple[BoardEvent, ...]:

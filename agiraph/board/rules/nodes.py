@@ -12,7 +12,14 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
-from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
+from agiraph.board.names import (
+    find_node,
+    find_worker,
+    idle_names,
+    new_id,
+    new_node_name,
+    numbered_name,
+)
 from agiraph.board.plan_stages import can_be_enough, plan_stage_of
 from agiraph.board.rules.moves import released
 from agiraph.board.rules.plans import is_of_plan
@@ -24,12 +31,13 @@ from agiraph.board.rules.sub_nodes import (
     require_room_below,
     waits_of,
 )
+from agiraph.board.rules.workers import spawn
 from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import HELD_NODE, Worker, WorkNode
 from agiraph.core.results import normal_checks
-from agiraph.core.specs import ForEach, NodeSpec, WorkerType
+from agiraph.core.specs import ForEach, NodeSpec, WorkerSpec, WorkerType
 from agiraph.storage.file_names import is_below
 
 
@@ -51,9 +59,10 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     _require_room(board, run, command.cause)
     refs, sources = normal_refs(board, spec.refs)
     needed = [find_node(board, named) for named in spec.dependencies]
-    dependencies = _dependencies(board, needed, sources)
+    dependencies = dependencies_of(board, needed, sources)
     parent = find_node(board, command.parent_node) if command.parent_node else None
-    wanted = _on_team(find_worker(board, spec.worker)) if spec.worker else None
+    hired = _hired(board, command, now)
+    wanted = _wanted(board, spec, hired)
     require_room_below(board, run, parent)
     name = new_node_name(board, spec.name, spec.task)
     refuse_parent_cycle(board, name, parent, dependencies, wanted)
@@ -84,7 +93,28 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     node = WorkNode.model_validate({**dict(spec), **placed})
     if wanted is not None:
         require_can_do(board, node, wanted)
-    return (*opened, e.NodeCreated(ts=now, node=node))
+    return (*opened, *hired, e.NodeCreated(ts=now, node=node))
+
+
+def _hired(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent, ...]:
+    """Return the event of the new worker that a node asks for, () if it asks for none."""
+    spec = command.spec
+    if spec.worker is None or not c.is_new_worker(spec.worker):
+        return ()
+    taken = {worker.name.casefold() for worker in board.workers.values()}
+    asked = {"name": numbered_name(spec.role or "", taken), "tools": None}  # its node has tools
+    worker = WorkerSpec.model_validate({**spec.shared_with(WorkerSpec), **asked})
+    if (spec.agent_command or "").strip():
+        worker = worker.model_copy(update={"type": "autonomous"})
+    return spawn(board, c.SpawnWorker(f"{command.cause}#worker", worker), now)
+
+
+def _wanted(board: Board, spec: NodeSpec, hired: tuple[BoardEvent, ...]) -> Worker | None:
+    """Return the worker that a node names, or the one that was hired for it."""
+    for event in hired:
+        if isinstance(event, e.WorkerSpawned):
+            return event.worker
+    return _on_team(find_worker(board, spec.worker)) if spec.worker else None
 
 
 def _each(board: Board, each: ForEach | None) -> ForEach | None:
@@ -118,7 +148,7 @@ def _type(spec: NodeSpec, wanted: Worker | None) -> WorkerType | None:
     return "autonomous"
 
 
-def _dependencies(
+def dependencies_of(
     board: Board, needed: list[WorkNode], sources: list[WorkNode]
 ) -> tuple[NodeId, ...]:
     """Return the dependencies of a node: named nodes, and nodes of refs that are not completed."""

@@ -100,6 +100,13 @@ def note_standstill(board: Board, command: c.NoteStandstill, now: float) -> tupl
     return (e.StandstillFound(ts=now, standstill=command.standstill),)
 
 
+def cycle(board: Board, command: c.EndCycle | c.StartCycle, now: float) -> tuple[BoardEvent, ...]:
+    """End the current cycle, or start the next one."""
+    if isinstance(command, c.EndCycle):
+        return end_cycle(board, command, now)
+    return start_cycle(board, command, now)
+
+
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:
     """End a cycle and let the run sleep; a repeated cause ends a cycle once."""
     run = require_running(board)

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 from agiraph.board.failure_class import FailureClass
 from agiraph.core.event_types import Audience, Tone
 from agiraph.core.ids import NodeId, RunId, WorkerId
-from agiraph.core.models import Event, NodeMove
+from agiraph.core.models import Event
+from agiraph.core.node_changes import NodeMove
 from agiraph.core.results import CheckResult, Evidence
 from agiraph.core.specs import ForEach, PlannedTerms
 from agiraph.http.api.base import ApiRequest, ApiView

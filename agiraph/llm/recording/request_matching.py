@@ -60,6 +60,7 @@ TEAM_TOOLS: Final = frozenset(
         "assign_worker",
         "wait",
         "check_board",
+        "update_node",
         "cancel_node",
         "retire_worker",
         "launch_roles",

@@ -88,6 +88,9 @@ class RecordingTeam(Team):
     async def retire_worker(self, call_id: str, worker: str) -> dict[str, Any]:
         return {"worker_id": worker, "status": "stopped"}
 
+    async def update_node(self, call_id: str, node: str, *_: Any, **more: Any) -> dict[str, Any]:
+        return {"node_id": node, "status": "running", **more}
+
     async def cancel_node(self, call_id: str, node: str, reason: str) -> dict[str, Any]:
         return {"node_id": node, "status": "cancelled"}
 

@@ -68,6 +68,7 @@ async def test_a_worker_is_spawned_with_memory_as_text_or_object(tmp_path: Path)
         ("assign_worker", {"node_id": "n", "worker_id": "w"}),
         ("retire_worker", {"worker_id": "w"}),
         ("cancel_node", {"node_id": "n"}),
+        ("update_node", {"node_id": "n", "checks": "true"}),
         ("reconvene", {"assessment": "good"}),
         ("check_board", {}),
         ("spawn_worker", {"name": "ada"}),

@@ -59,6 +59,7 @@ export const events: typeof en = {
       decided: "die Bedingungen von {{name}} sind entschieden",
       skipped: "{{name}} wird übersprungen",
       expanded: "{{name}} wird für jeden Eintrag ausgeführt: {{copies}}",
+      updated: "{{name}} ist geändert: {{changed}}",
       moved: "{{name}} geht an einen anderen Worker: {{to}} {{model}}",
       released: "{{name}} ist frei für den nächsten Worker",
       cancelled: "{{name}} ist abgebrochen",

@@ -177,3 +177,16 @@ def test_complete_plan_accepts_no_further_nodes() -> None:
     assert [node.name for node in driver.board.nodes.values()] == ["a"]
     more = CreateNode("call-1", NodeSpec(task="Look again", name="b"))
     driver.refuses(more, "no node is added to it")
+
+
+def test_new_worker_is_hired_for_a_node_that_asks_for_one() -> None:
+    driver = BoardDriver(max_workers=2)
+    driver.worker("ada", "writer")
+    driver.node("a", worker="new", role="writer")
+    a = driver.at("a")
+    assert a.wanted_worker == driver.who("writer-1").id
+    assert driver.who("writer-1").role == "writer"
+    spec = NodeSpec(name="b", task="do b", worker="New")
+    driver.refuses(CreateNode("c-b", spec), "the team has its 2 workers")
+    again = NodeSpec(name="a", task="do a", worker="new", role="writer")
+    assert driver.do(CreateNode("c-a", again)) == []

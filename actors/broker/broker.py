@@ -375,8 +375,9 @@ def waiting_text(notice: AttemptFailure | WaitEnded, now: float) -> str:
 def _digest(call: CallModel) -> bytes:
     """Return a digest of a request, so that its long transcript need not be stored.
 
-    Hashing the packed turns costs nothing: the lookup of them has already computed their hash.
+    Hashing the packed turns costs nothing: the lookup of them has already computed their hash. The
+    turns contain the digests of the pictures.
     """
     packed = hash((call.turns, call.tools)).to_bytes(8, signed=True)
-    seed = call.request.model_dump_json().encode() + packed
+    seed = call.request.model_dump_json(exclude={"pictures"}).encode() + packed
     return hashlib.blake2b(seed, digest_size=16).digest()

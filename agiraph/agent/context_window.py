@@ -56,7 +56,8 @@ def estimate_text(text: str) -> int:
 def estimate_turn(turn: Turn) -> int:
     """Return an upper estimate of the tokens of a turn."""
     if not isinstance(turn, AssistantTurn):
-        return TOKENS_PER_TURN + estimate_text(turn.content)
+        seen = sum(one.tokens for one in turn.pictures)
+        return TOKENS_PER_TURN + estimate_text(turn.content) + seen
     size = TOKENS_PER_TURN + estimate_text(turn.text or "")
     for call in turn.tool_calls:
         size += TOKENS_PER_CALL + estimate_text(call.name) + _estimate_object(call.arguments)

@@ -5,7 +5,8 @@ broker use only this format.
 """
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -35,6 +36,10 @@ def _encodable_text(text: str) -> str:
 SafeText = Annotated[str, AfterValidator(encodable)]
 SafeObject = Annotated[JsonObject, AfterValidator(encodable)]
 
+PIXELS_PER_TOKEN: Final = 400
+PICTURE_FRAME_TOKENS: Final = 100
+NO_LONGER_SHOWN: Final = "[{}: this picture is no longer shown; read the file to see it again]"
+
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled"]
 
 
@@ -55,11 +60,34 @@ class ToolCall(Record):
     malformed: SafeText | None = None
 
 
+class Picture(Record):
+    """A picture that a turn shows. Its bytes are stored and sent once, under their `digest`.
+
+    `digest` is the SHA-256 of the bytes in hexadecimal, `name` names the file, with the page of a
+    document; `width` and `height` are in pixels, after scaling.
+    """
+
+    digest: str
+    media_type: Literal["image/png", "image/jpeg"]
+    name: SafeText
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+
+    @property
+    def tokens(self) -> int:
+        """An upper estimate of its tokens, for models of usual prices.
+
+        Claude counts a token for 750 pixels, GPT-5 nano, the most of the usual models, one for 416.
+        """
+        return PICTURE_FRAME_TOKENS + -(-self.width * self.height // PIXELS_PER_TOKEN)
+
+
 class UserTurn(Record):
     """Text for the model: the task, messages from others, notices of the runtime."""
 
     role: Literal["user"] = "user"
     content: SafeText
+    pictures: tuple[Picture, ...] = ()
 
 
 class AssistantTurn(Record):
@@ -84,9 +112,24 @@ class ToolTurn(Record):
     name: str
     content: SafeText
     is_error: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role")]
+
+
+def pictures_in(turns: Iterable[Turn]) -> list[Picture]:
+    """Return the pictures of these turns, in order."""
+    return [one for turn in turns if not isinstance(turn, AssistantTurn) for one in turn.pictures]
+
+
+def without_pictures(turn: Turn) -> Turn:
+    """Return a turn with a line of text in place of each picture."""
+    if isinstance(turn, AssistantTurn) or not turn.pictures:
+        return turn
+    lines = [NO_LONGER_SHOWN.format(one.name) for one in turn.pictures]
+    content = "\n".join(filter(None, [turn.content, *lines]))
+    return turn.model_copy(update={"content": content, "pictures": ()})
 
 
 def calls_in_words(answer: AssistantTurn) -> str:
@@ -195,7 +238,7 @@ class ModelRequest(Record):
     `trigger` is the trigger whose firing caused the call, `record` whether the call is recorded.
     `attempt` is the number of the attempt at the node; `door` is the name of the LLM proxy that
     forwarded it. `response_schema` is the JSON Schema of the single object in the answer's text;
-    the requester validates it.
+    the requester validates it. `pictures` are the bytes of the turns' pictures, by digest.
     """
 
     model: str
@@ -214,6 +257,7 @@ class ModelRequest(Record):
     attempt: int = 0
     door: str = ""
     response_schema: JsonObject | None = None
+    pictures: dict[str, bytes] = Field(default_factory=dict)
 
 
 class ModelResponse(Record):

@@ -42,7 +42,7 @@ class RequestBodyCache:
             self._heads.move_to_end(key)
             return known[1]
         encoded = as_json(make())
-        self._heads[key] = request.model_copy(update={"turns": ()}), encoded
+        self._heads[key] = request.model_copy(update={"turns": (), "pictures": {}}), encoded
         if len(self._heads) > KEPT_HEADS:
             self._heads.popitem(last=False)
         return encoded

@@ -11,7 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
+from agiraph.core.turns import (
+    AssistantTurn,
+    ModelRequest,
+    Turn,
+    Usage,
+    encoded_length,
+    pictures_in,
+)
 from agiraph.llm.base import PartialUsage
 
 REAL_CHARACTERS_PER_TOKEN: Final = 4
@@ -90,9 +97,11 @@ def input_size(request: ModelRequest) -> InputSize:
     if request.response_schema is not None:
         size += encoded_length(request.response_schema)
     pieces = len(request.turns) + len(request.tools)
+    pictures = pictures_in(request.turns)
+    seen, most_seen = sum(one.tokens for one in pictures), MOST_PICTURE_TOKENS * len(pictures)
     return InputSize(
-        guess=size // BYTES_PER_TOKEN + TOKENS_PER_PIECE * pieces,
-        most=size + MOST_TOKENS_PER_PIECE * pieces + MOST_HIDDEN_TOKENS,
+        guess=size // BYTES_PER_TOKEN + TOKENS_PER_PIECE * pieces + seen,
+        most=size + MOST_TOKENS_PER_PIECE * pieces + MOST_HIDDEN_TOKENS + most_seen,
         texts=texts_of(request),
     )
 

@@ -50,8 +50,9 @@ class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
     `tool_mode` is how it receives tools; `none`: it has none, and its first answer is the result.
-    `strength` is shown to coordinators, which choose models for their workers. `effort` is for
-    models that reason; `extra` is added to every request (a value of null removes a field).
+    `strength` is shown to coordinators, which choose models for their workers. `vision`: it sees
+    pictures; other models get a line of text instead. `effort` is for models that reason; `extra`
+    is added to every request (a value of null removes a field).
     """
 
     api: Api
@@ -64,6 +65,7 @@ class ModelTraits(ConfigSection):
     reasoning: Literal["kept", "dropped"] = "kept"
     effort: str | None = None
     strength: Literal["strong", "medium", "light"] | None = None
+    vision: bool = False
     extra: JsonObject = Field(default_factory=dict)
 
 

@@ -106,7 +106,7 @@ def _user(blocks: list[JsonObject], names: dict[str, str]) -> Iterator[Turn]:
 def _text(content: str | list[JsonObject]) -> str:
     if isinstance(content, str):
         return content
-    return "".join(block["text"] for block in content)
+    return "".join(block["text"] for block in content if block["type"] != "image")
 
 
 def _usage(usage: Usage) -> JsonObject:

@@ -25,6 +25,9 @@ def read(body: JsonObject) -> SeenRequest:
                 raise BadBody(f"tool_call_id {message['tool_call_id']} answers no call")
             open_calls.remove(message["tool_call_id"])
             id = message["tool_call_id"]
+            parts = message["content"] if isinstance(message["content"], list) else []
+            if any(part["type"] != "text" for part in parts):
+                raise BadBody("Invalid 'messages[].content': a tool message has only text")
             turns.append(ToolTurn(call_id=id, name=names[id], content=_text(message["content"])))
             continue
         if open_calls:

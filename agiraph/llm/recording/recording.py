@@ -17,6 +17,7 @@ from agiraph.core.record import Record
 from agiraph.core.redaction import redact
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Turn
 from agiraph.llm.packing import TURN
+from agiraph.llm.wire.pictures import without_bytes
 
 VERSION = 1
 
@@ -77,7 +78,7 @@ class RecordingWriter:
     ) -> str:
         """Return the line of a call, with the line break."""
         last = self._last.get(request.entity)
-        self._last[request.entity] = request
+        self._last[request.entity] = without_bytes(request)
         tools = tuple(tool.name for tool in request.tools)
         has_tools = last is not None and tools == tuple(tool.name for tool in last.tools)
         kept = _common_prefix(last.turns, request.turns) if last else 0

@@ -78,7 +78,7 @@ def _rendered(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSche
             if turn.call_id in malformed:
                 problem = problem_of(malformed[turn.call_id], tools)
                 text += CORRECTION.format(problem=problem, example=EXAMPLE)
-            return UserTurn(content=text)
+            return UserTurn(content=text, pictures=turn.pictures)
         case AssistantTurn():
             calls = (f"{OPEN}{call_as_text(call)}{CLOSE}" for call in turn.tool_calls)
             return AssistantTurn(text="\n".join(filter(None, [spoken(turn), *calls])))

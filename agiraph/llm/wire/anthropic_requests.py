@@ -36,6 +36,7 @@ from agiraph.llm.wire.format import (
     tool_schema,
     tools_in,
 )
+from agiraph.llm.wire.pictures import PictureEncoder
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
 from agiraph.models.registry import ModelTraits
 
@@ -71,7 +72,8 @@ def encode_request(
         request, lambda: head_of(_head(request, model, is_marked=is_marked), traits.extra)
     )
     as_text = _without_thinking(request) if _must_think(traits) else frozenset[int]()
-    messages = _messages(request, body_cache, as_text, is_marked=is_marked)
+    encoder = PictureEncoder(request, traits)
+    messages = _messages(encoder, body_cache, as_text, is_marked=is_marked)
     return body_with(head, messages, tail_of(tail, traits.extra))
 
 
@@ -123,14 +125,19 @@ def _without_thinking(request: ModelRequest) -> frozenset[int]:
 
 
 def _messages(
-    request: ModelRequest, body_cache: RequestBodyCache, as_text: Container[int], *, is_marked: bool
+    encoder: PictureEncoder,
+    body_cache: RequestBodyCache,
+    as_text: Container[int],
+    *,
+    is_marked: bool,
 ) -> bytes:
     """Return the turns as messages that begin and end with the user's and are never empty.
 
     The last two user messages are marked, so they are not final; earlier messages are.
     """
+    request = encoder.request
     start, known = body_cache.beginning(request)
-    messages = _gathered(request, start, as_text)
+    messages = _gathered(encoder, start, as_text)
     # Two marks: the cache is looked up only 20 blocks back, and one turn may add more than that.
     marked = [number for number, message in enumerate(messages) if message.role == "user"][-2:]
     encoded = [
@@ -140,20 +147,20 @@ def _messages(
     return body_cache.joined(request, known, encoded, final, messages[final - 1].turns)
 
 
-def _gathered(request: ModelRequest, start: int, as_text: Container[int]) -> list[_Message]:
+def _gathered(encoder: PictureEncoder, start: int, as_text: Container[int]) -> list[_Message]:
     """Return the messages of the turns from `start` on, adjacent user messages joined.
 
     The turns at the places in `as_text` are described as text.
     """
-    turns = request.turns
+    turns = encoder.request.turns
     messages: list[_Message] = []
     results: list[bytes] = []
     texts: list[bytes] = []
     for count, turn in enumerate(turns[start:], start + 1):
         if count - 1 in as_text:
-            texts.append(as_json({"type": "text", "text": _in_words(turn)}))
+            texts += map(as_json, _in_words(turn, encoder))
             continue
-        blocks = list(map(as_json, _blocks(turn, request.model)))
+        blocks = list(map(as_json, _blocks(turn, encoder)))
         if not isinstance(turn, AssistantTurn):
             (results if isinstance(turn, ToolTurn) else texts).extend(blocks)
             continue
@@ -170,26 +177,45 @@ def _gathered(request: ModelRequest, start: int, as_text: Container[int]) -> lis
     return messages
 
 
-def _in_words(turn: Turn) -> str:
+def _in_words(turn: Turn, encoder: PictureEncoder) -> list[JsonObject]:
     match turn:
         case AssistantTurn():
-            return calls_in_words(turn)
+            return [_text_block(calls_in_words(turn))]
         case ToolTurn():
-            return result_in_words(turn)
+            said = turn.model_copy(update={"content": encoder.text(turn)})
+            return [_text_block(result_in_words(said)), *_images(turn, encoder)]
         case UserTurn():
-            return turn.content
+            return _shown(turn, encoder)
 
 
-def _blocks(turn: Turn, model: str) -> list[JsonObject]:
+def _blocks(turn: Turn, encoder: PictureEncoder) -> list[JsonObject]:
     match turn:
         case UserTurn():
-            return [{"type": "text", "text": turn.content}] if turn.content.strip() else []
+            return _shown(turn, encoder)
         case ToolTurn():
             block: JsonObject = {"type": "tool_result", "tool_use_id": wire_id(turn.call_id)}
-            block["content"] = turn.content
+            has_images = bool(_images(turn, encoder))
+            block["content"] = _shown(turn, encoder) if has_images else encoder.text(turn)
             return [block | {"is_error": True} if turn.is_error else block]
         case AssistantTurn():
-            return _answer(turn, model)
+            return _answer(turn, encoder.request.model)
+
+
+def _shown(turn: UserTurn | ToolTurn, encoder: PictureEncoder) -> list[JsonObject]:
+    """Return the text and the pictures of a turn."""
+    text = encoder.text(turn)
+    return [*([_text_block(text)] if text.strip() else []), *_images(turn, encoder)]
+
+
+def _text_block(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _images(turn: UserTurn | ToolTurn, encoder: PictureEncoder) -> list[JsonObject]:
+    return [
+        {"type": "image", "source": {"type": "base64", "media_type": p.media_type, "data": p.data}}
+        for p in encoder.encoded(turn)
+    ]
 
 
 def _answer(turn: AssistantTurn, model: str) -> list[JsonObject]:

@@ -27,6 +27,7 @@ from agiraph.llm.wire.format import (
     tool_schema,
     tools_in,
 )
+from agiraph.llm.wire.pictures import PictureEncoder, label_of, url_parts
 from agiraph.llm.wire.transcript import head_of, read_call, short_id, spoken, tail_of, wire_name
 from agiraph.models.registry import ModelTraits
 
@@ -91,14 +92,19 @@ def _messages(request: ModelRequest, traits: ModelTraits, body_cache: RequestBod
     if request.system.strip() and not start:
         system = {"role": "system", "content": request.system}
         messages.append(_marked(system) if is_marked else system)
-    texts: list[str] = []
+    encoder = PictureEncoder(request, traits)
+    texts: list[str | JsonObject] = []
     for count, turn in enumerate(request.turns[start:], start + 1):
         match turn:
             case UserTurn():
-                texts += [turn.content] if turn.content.strip() else []
+                text = encoder.text(turn)
+                texts += [text] if text.strip() else []
+                texts += url_parts(encoder.encoded(turn))
             case ToolTurn():
-                id = short_id(turn.call_id)
-                messages.append({"role": "tool", "tool_call_id": id, "content": turn.content})
+                id, text = short_id(turn.call_id), encoder.text(turn)
+                messages.append({"role": "tool", "tool_call_id": id, "content": text})
+                if shown := encoder.encoded(turn):  # the API refuses pictures in these messages
+                    texts += [label_of(turn), *url_parts(shown)]
             case AssistantTurn() if (answer := _answer(turn, model)) is not None:
                 messages += [*_user_message(texts), answer]
                 texts, final, final_turns = [], len(messages), count
@@ -114,8 +120,15 @@ def _marked(message: JsonObject) -> JsonObject:
     return message | {"content": [text]} if is_text else message
 
 
-def _user_message(texts: list[str]) -> list[JsonObject]:
-    return [{"role": "user", "content": "\n\n".join(texts)}] if texts else []
+def _user_message(texts: list[str | JsonObject]) -> list[JsonObject]:
+    """Return the message of these texts and pictures; a list of parts only if it has pictures."""
+    if not texts:
+        return []
+    plain = [one for one in texts if isinstance(one, str)]
+    if len(plain) == len(texts):
+        return [{"role": "user", "content": "\n\n".join(plain)}]
+    parts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in texts]
+    return [{"role": "user", "content": parts}]
 
 
 def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:

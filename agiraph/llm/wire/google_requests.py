@@ -26,6 +26,7 @@ from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS
 from agiraph.llm.wire.format import parsed_request, tool_schema, tools_in
 from agiraph.llm.wire.google_rules import GoogleRules
+from agiraph.llm.wire.pictures import PictureEncoder
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
 from agiraph.models.registry import ModelTraits
 
@@ -58,7 +59,7 @@ def encode_request(
     extra = dict(traits.extra)
     tail = {"generationConfig": tail_of(settings, extra.pop("generationConfig", {}))}
     head = body_cache.head(request, lambda: head_of(_head(request), extra))
-    contents = _contents(request, model, body_cache)
+    contents = _contents(request, model, traits, body_cache)
     return body_with(head, contents, tail_of(tail, extra), field="contents")
 
 
@@ -74,11 +75,14 @@ def _head(request: ModelRequest) -> JsonObject:
     return head
 
 
-def _contents(request: ModelRequest, model: str, body_cache: RequestBodyCache) -> bytes:
+def _contents(
+    request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+) -> bytes:
     """Return the turns as contents, roles alternating, the user's first; results before texts.
 
     All contents up to the last answer are final: later ones may still grow.
     """
+    encoder = PictureEncoder(request, traits)
     start, known = body_cache.beginning(request)
     contents: list[JsonObject] = []
     results: list[JsonObject] = []
@@ -87,9 +91,11 @@ def _contents(request: ModelRequest, model: str, body_cache: RequestBodyCache) -
     for count, turn in enumerate(request.turns[start:], start + 1):
         match turn:
             case UserTurn():
-                texts += [{"text": turn.content}] if turn.content.strip() else []
+                text = encoder.text(turn)
+                texts += [{"text": text}] if text.strip() else []
+                texts += _images(turn, encoder)
             case ToolTurn():
-                results.append(_result(turn))
+                results += _result(turn, encoder, model)
             case AssistantTurn():
                 parts = _answer(turn, request.model, model)
                 if not parts:
@@ -109,10 +115,21 @@ def _content(role: str, parts: list[JsonObject]) -> JsonObject:
     return {"role": role, "parts": parts}
 
 
-def _result(turn: ToolTurn) -> JsonObject:
-    response = {"error" if turn.is_error else "output": turn.content}
-    about = {"id": wire_id(turn.call_id), "name": wire_name(turn.name)}
-    return {"functionResponse": about | {"response": response}}
+def _result(turn: ToolTurn, encoder: PictureEncoder, model: str) -> list[JsonObject]:
+    """Return the parts of a result; models before Gemini 3 accept pictures only beside it."""
+    result: JsonObject = {"id": wire_id(turn.call_id), "name": wire_name(turn.name)}
+    result["response"] = {"error" if turn.is_error else "output": encoder.text(turn)}
+    images = _images(turn, encoder)
+    if not images or model.startswith(UNSIGNED):
+        return [{"functionResponse": result}, *images]
+    return [{"functionResponse": result | {"parts": images}}]
+
+
+def _images(turn: UserTurn | ToolTurn, encoder: PictureEncoder) -> list[JsonObject]:
+    return [
+        {"inlineData": {"mimeType": one.media_type, "data": one.data}}
+        for one in encoder.encoded(turn)
+    ]
 
 
 def _answer(turn: AssistantTurn, full_name: str, model: str) -> list[JsonObject]:

@@ -24,6 +24,7 @@ from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.structured import SCHEMA_NAME, is_closed
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS, SYSTEM_ROLES
 from agiraph.llm.wire.format import parsed_request, schema_in, system_text, text_of, tools_in
+from agiraph.llm.wire.pictures import PictureEncoder
 from agiraph.llm.wire.responses_rules import ResponsesRules
 from agiraph.llm.wire.transcript import (
     head_of,
@@ -99,20 +100,30 @@ def _items(request: ModelRequest, traits: ModelTraits, body_cache: RequestBodyCa
     """Return the turns as items. A turn's items never change, so all are final at once."""
     model = request.model if traits.reasoning == "kept" else ""
     start, known = body_cache.beginning(request)
-    items = [as_json(i) for turn in request.turns[start:] for i in _items_of(turn, model)]
+    encoder = PictureEncoder(request, traits)
+    items = [as_json(i) for turn in request.turns[start:] for i in _items_of(turn, model, encoder)]
     return body_cache.joined(request, known, items, len(items), len(request.turns))
 
 
-def _items_of(turn: Turn, model: str) -> list[JsonObject]:
+def _items_of(turn: Turn, model: str, encoder: PictureEncoder) -> list[JsonObject]:
     match turn:
         case UserTurn():
-            is_empty = not turn.content.strip()
-            return [] if is_empty else [_message("user", "input_text", turn.content)]
+            content = _shown(turn, encoder)
+            return [{"type": "message", "role": "user", "content": content}] if content else []
         case ToolTurn():
-            id = wire_id(turn.call_id)
-            return [{"type": "function_call_output", "call_id": id, "output": turn.content}]
+            id, has_images = wire_id(turn.call_id), bool(encoder.encoded(turn))
+            output = _shown(turn, encoder) if has_images else encoder.text(turn)
+            return [{"type": "function_call_output", "call_id": id, "output": output}]
         case AssistantTurn():
             return _answer(turn, model)
+
+
+def _shown(turn: UserTurn | ToolTurn, encoder: PictureEncoder) -> list[JsonObject]:
+    """Return the text and the pictures of a turn as parts."""
+    text = encoder.text(turn)
+    parts: list[JsonObject] = [{"type": "input_text", "text": text}] if text.strip() else []
+    shown = encoder.encoded(turn)
+    return [*parts, *({"type": "input_image", "image_url": one.url} for one in shown)]
 
 
 def _message(role: str, kind: str, text: str, **more: Any) -> JsonObject:

@@ -45,7 +45,7 @@ def _rendered(turn: Turn, *, in_json: bool) -> Turn:
         case UserTurn():
             return turn
         case ToolTurn():
-            return UserTurn(content=result_as_text(turn))
+            return UserTurn(content=result_as_text(turn), pictures=turn.pictures)
         case AssistantTurn():
             text = spoken(turn)
             texts = [json.dumps({SAY: text}, ensure_ascii=False) if in_json else text]

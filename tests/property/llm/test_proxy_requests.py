@@ -174,7 +174,8 @@ def references(value: Any, name: str = "") -> list[str]:
     if isinstance(value, list):
         return [found for one in value for found in references(one, name)]
     if isinstance(value, str):
-        is_address = name.endswith(("url", "Uri")) and not value.startswith(("data:", "http"))
+        is_url = name.endswith(("url", "Uri"))
+        is_address = is_url and value != "" and not value.startswith(("data:", "http"))
         is_file = value.lstrip().lower().startswith("fileid://") or is_address
         return [value] if is_file else []
     if not isinstance(value, dict):

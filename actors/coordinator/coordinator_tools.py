@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.results import deliver
+from actors.coordinator.results import deliver, kept_work
 from actors.coordinator.runs.cycles import Cycles
 from actors.coordinator.runs.start import fill_board, require_own_contract, unopened_nodes
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
@@ -22,13 +22,14 @@ from agiraph.agent.run_output import MOST_MISFITS, fitted
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.names import find_node, find_worker
+from agiraph.board.repeats import whole_spec
 from agiraph.board.rules.plans import is_of_plan
 from agiraph.board.rules.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, ending_in_words, waited_row
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId
-from agiraph.core.node_changes import NodeChanges
-from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.node_changes import NodeChanges, NodeRequest
+from agiraph.core.specs import StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.ports import WaitOutcome
 
@@ -67,12 +68,13 @@ class CoordinatorTools(EntityTools):
         return effects
 
     async def create_node(
-        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+        self, call_id: str, node: NodeRequest, stage: StageTerms | None = None
     ) -> JsonObject:
-        await require_node(self._runtime, node, self._context.spec.worker_models, may_lend=True)
+        spec = whole_spec(self._board, node)
+        await require_node(self._runtime, spec, self._context.spec.worker_models, may_lend=True)
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
-        self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
+        self._board_service.execute(c.CreateNode(cause, spec, stage=stage, trigger=woken_by))
         created = self._board.node_by_cause(cause)
         assert created is not None
         return {"node_id": created.id, "name": created.name, "status": created.status}
@@ -161,7 +163,8 @@ class CoordinatorTools(EntityTools):
         if not (why := reason.strip()) and not is_of_plan(found):
             why = "cancelled by the coordinator"
         self._board_service.execute(c.CancelNode(found.id, why, by="coordinator"))
-        return {"node_id": found.id, "status": self._board.nodes[found.id].status}
+        left = await asyncio.to_thread(kept_work, self._context.files.run, found)
+        return {"node_id": found.id, "status": self._board.nodes[found.id].status, **left}
 
     async def update_node(
         self,

@@ -1,4 +1,4 @@
-"""Results: the published files that the coordinator delivers when it ends the run."""
+"""Results: the files that the coordinator delivers at the end, and those of a cancelled node."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,11 +7,14 @@ from agiraph.board.board import Board
 from agiraph.board.rules.nodes import normal_refs
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import WorkNode
+from agiraph.core.turns import JsonObject
 from agiraph.storage.copies import copy_file, digest_of
 from agiraph.storage.files import files_below, is_file, is_folder
 from agiraph.storage.home import RunHome
+from agiraph.tools.scopes.publishing import files_left
 
 READ_ONLY = 0o444
+SHOWN_FILES = 12
 
 
 def deliver(run: RunHome, board: Board, names: Sequence[str]) -> list[str]:
@@ -31,6 +34,22 @@ def deliver(run: RunHome, board: Board, names: Sequence[str]) -> list[str]:
         copy_file(run.node(node.folder).published / path, target, READ_ONLY)
         lines.append(f"results/{inner.as_posix()} (SHA-256 {digest_of(target)})")
     return lines
+
+
+def kept_work(run: RunHome, node: WorkNode) -> JsonObject:
+    """Return {"kept": [file, ...], "notes"}: the files of a node without a result.
+
+    `notes` is the notebook of its worker. Both are left out if there are none.
+    """
+    folder = f"nodes/{node.folder}/scratch/"
+    files = files_left(run.node(node.folder))
+    more = [f"and {len(files) - SHOWN_FILES} more in {folder}"] if files[SHOWN_FILES:] else []
+    kept: JsonObject = {}
+    if files:
+        kept["kept"] = [*(f"{folder}{file}" for file in files[:SHOWN_FILES]), *more]
+    if node.assigned_worker and is_file(run.worker(node.assigned_worker).notebook):
+        kept["notes"] = f"workers/{node.assigned_worker}/notebook.md"
+    return kept
 
 
 def _published(run: RunHome, board: Board, name: str) -> list[tuple[WorkNode, Path]]:

@@ -12,6 +12,7 @@ from actors.coordinator.stages import hired_worker, launched_stage
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board import commands as c
 from agiraph.board.names import find_node, find_worker
+from agiraph.board.repeats import whole_spec
 from agiraph.board.rules.nodes import WaitCycle
 from agiraph.board.rules.workers import require_lead
 from agiraph.board.view import board_view, waited_row
@@ -159,10 +160,11 @@ class WorkerRequestHandler:
     def _create(self, received: Received, create: CreateNodeMessage) -> NodeCreatedReply:
         cause = f"{received.header.sender}#{create.cause}"
         worker = find_worker(self._board_service.board, self._sender(received))
-        check_lender(create.tools, may_lend=worker.can_lead)
+        spec = whole_spec(self._board_service.board, create)
+        check_lender(spec.tools, may_lend=worker.can_lead)
         if create.parent_node is not None:
             self._require_holder(received, create.parent_node)
-        self._board_service.execute(c.CreateNode(cause, create, parent_node=create.parent_node))
+        self._board_service.execute(c.CreateNode(cause, spec, parent_node=create.parent_node))
         node = self._board_service.board.node_by_cause(cause)
         assert node is not None
         return NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)

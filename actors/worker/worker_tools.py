@@ -21,8 +21,9 @@ from agiraph.board.shared_values import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Assignment
+from agiraph.core.node_changes import NodeRequest
 from agiraph.core.results import RESULT_FILE, CheckResult, read_result
-from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.specs import StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
     AwaitNodes,
@@ -74,7 +75,7 @@ class WorkerTools(EntityTools):
         return self._entity.tool_context(key, "worker", scope, self, began_at)
 
     async def create_node(
-        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+        self, call_id: str, node: NodeRequest, stage: StageTerms | None = None
     ) -> JsonObject:
         self._require_shell(node.checks, "checks")
         self._require_shell(node.agent_command, "agent_command")

@@ -1,4 +1,4 @@
-"""Node changes: changed terms, and a changed worker, of a node that has not ended."""
+"""Node changes: new terms or another worker for a node, and a node that repeats another."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agiraph.core.ids import WorkerId
 from agiraph.core.record import Record
-from agiraph.core.specs import TIMEOUT, ToolNames
+from agiraph.core.specs import TIMEOUT, NodeSpec, ToolNames
 
 
 class NodeChanges(Record):
@@ -32,6 +32,23 @@ class NodeChanges(Record):
     def named(self) -> tuple[str, ...]:
         """The names of the terms that change."""
         return tuple(name for name, value in self if value is not None)
+
+
+class NodeRequest(NodeSpec):
+    """A node as a model requests it: whole, or as an earlier node with changes.
+
+    With `repeats` each field that is not given has the value of the earlier node.
+    """
+
+    task: str = Field(
+        default="", description="the work, in full: the worker sees only this; not with `repeats`"
+    )
+    repeats: str | None = Field(
+        default=None, description="an earlier node whose task, checks, limits and refs are copied"
+    )
+    changes: str = Field(
+        default="", description="with `repeats`: what is different; it is added to the task"
+    )
 
 
 class NodeUpdate(Record):

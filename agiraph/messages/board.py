@@ -4,7 +4,8 @@ from typing import Literal
 
 from agiraph.core.ids import NodeId
 from agiraph.core.models import TeamRoster
-from agiraph.core.specs import NodeSpec, StageSpec, WorkerSpec
+from agiraph.core.node_changes import NodeRequest
+from agiraph.core.specs import StageSpec, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import MessageBody
 
@@ -44,7 +45,7 @@ class RosterChanged(MessageBody):
     roster: TeamRoster
 
 
-class CreateNodeMessage(NodeSpec, MessageBody):
+class CreateNodeMessage(NodeRequest, MessageBody):
     """Add a node to the board. Worker to its coordinator; answered by `board.created`."""
 
     TYPE = "board.create"

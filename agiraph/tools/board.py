@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from agiraph.core.node_changes import NodeRequest
 from agiraph.core.results import normal_checks
-from agiraph.core.specs import Names, NodeSpec, StageTerms, as_object
+from agiraph.core.specs import Names, StageTerms, as_object
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
 from agiraph.tools.checking import require_syntax
@@ -15,7 +16,7 @@ from agiraph.tools.ports import ToolContext, WaitOutcome
 LONGEST_WAIT_SECONDS = 3600
 
 
-class CreateWorkNodeParams(NodeSpec, ToolParams):
+class CreateWorkNodeParams(NodeRequest, ToolParams):
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
 
     def terms(self) -> StageTerms | None:

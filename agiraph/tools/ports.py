@@ -12,8 +12,8 @@ from typing import Any, Literal
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.core.models import DeliveryMode, Urgency
-from agiraph.core.node_changes import NodeChanges
-from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.node_changes import NodeChanges, NodeRequest
+from agiraph.core.specs import StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall
 from agiraph.knowledge.remembered import RememberedSpec
 from agiraph.memory.skills import Skill
@@ -74,7 +74,7 @@ class Team:
         raise _not_possible("ask_human")
 
     async def create_node(
-        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+        self, call_id: str, node: NodeRequest, stage: StageTerms | None = None
     ) -> JsonObject:
         """Put a node on the board; return {"node_id", "name", "status"}.
 
@@ -169,7 +169,10 @@ class Team:
         raise _not_possible("retire_worker")
 
     async def cancel_node(self, call_id: str, node: str, reason: str) -> JsonObject:
-        """Cancel a node that has not ended; return {"node_id", "status"}."""
+        """Cancel a node that has not ended; return {"node_id", "status", "kept", "notes"}.
+
+        `kept` are the files in its scratch/, `notes` the notebook of its worker.
+        """
         raise _not_possible("cancel_node")
 
     async def update_node(

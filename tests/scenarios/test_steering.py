@@ -1,5 +1,6 @@
 """A person steers a team at work: messages, interruptions, pauses, stops, questions."""
 
+import json
 import threading
 from pathlib import Path
 
@@ -67,6 +68,41 @@ def test_worker_gets_the_reason_of_a_cancelled_node(live_home: LiveHome) -> None
     last = live_home.server.wait_for(lambda seen: "# Assignment: second" in seen.said)
     stuck.set()
     assert "[Runtime]: Your node 'first' was cancelled: the survey has it." in last.said
+    live_home.await_end(agent)
+
+
+def test_cancelled_node_is_repeated_with_changes_and_its_files_are_kept(
+    live_home: LiveHome,
+) -> None:
+    begun, stuck = threading.Event(), threading.Event()
+    task = "Survey the whole coast"
+    again = call("create_work_node", repeats="first", changes="Only the south.", worker="kim")
+    leads: list[Reply | Responder] = [
+        spawn("kim"),
+        node("first", "kim", task=task, checks=["test -s facts.md"]),
+        held(call("cancel_node", node_id="first", reason="too much"), begun),
+        again,
+        WAIT,
+        finish(),
+    ]
+
+    def works(seen: SeenRequest) -> Reply:
+        if "# Assignment: first-2" in seen.said:
+            return DONE if seen.results("write_file")[1:] else FACT
+        return held(DONE, stuck) if seen.step == 1 else FACT
+
+    live_home.plays(coordinator=leads, kim=works)
+    agent = live_home.begin("repeated")
+    live_home.await_step("kim", 1)
+    begun.set()
+    cancelled = live_home.await_step("coordinator", 3).result("cancel_node")
+    [kept] = json.loads(cancelled)["kept"]
+    assert kept.startswith("nodes/first-")
+    assert kept.endswith("/scratch/facts.md")
+    last = live_home.server.wait_for(lambda seen: "# Assignment: first-2" in seen.said)
+    stuck.set()
+    assert f"{task}\n\n## Changes\n\nOnly the south.\n" in last.said
+    assert "- `test -s facts.md`" in last.said
     live_home.await_end(agent)
 
 

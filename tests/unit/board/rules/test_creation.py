@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from agiraph.board.board import Board
-from agiraph.board.commands import CreateNode, FinishRun, StartRun
+from agiraph.board.commands import CancelNode, CreateNode, FinishRun, StartRun
 from agiraph.board.decide import decide
+from agiraph.board.repeats import whole_spec
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId, short_derived_id
+from agiraph.core.node_changes import NodeRequest
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.board_driver import BoardDriver
 
@@ -190,3 +192,29 @@ def test_new_worker_is_hired_for_a_node_that_asks_for_one() -> None:
     driver.refuses(CreateNode("c-b", spec), "the team has its 2 workers")
     again = NodeSpec(name="a", task="do a", worker="new", role="writer")
     assert driver.do(CreateNode("c-a", again)) == []
+
+
+def test_node_repeats_an_earlier_node_with_changes() -> None:
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.node("source")
+    driver.complete("source", "ada")
+    driver.node("a", refs={"s": "source"}, checks=("true",), max_iterations=5, worker="ada")
+    driver.do(CancelNode("a", "wrong"))
+    asked = NodeRequest(repeats="a", changes="Only the south.", max_iterations=9, role="writer")
+    spec = whole_spec(driver.board, asked)
+    assert spec.task == "do a\n\n## Changes\n\nOnly the south."
+    assert (spec.checks, spec.max_iterations, spec.role) == (("true",), 9, "writer")
+    assert (spec.worker, spec.name) == (None, "a")
+    driver.do(CreateNode("c-again", spec))
+    again = driver.at("a-2")
+    assert again.refs == driver.at("a").refs
+    assert (again.status, again.dependencies) == ("pending", ())
+
+
+def test_changes_without_a_node_that_they_change_are_refused() -> None:
+    driver = BoardDriver()
+    with pytest.raises(InvalidInput, match="changes: they need `repeats`"):
+        whole_spec(driver.board, NodeRequest(task="t", changes="x"))
+    with pytest.raises(InvalidInput, match="unknown node 'b'"):
+        whole_spec(driver.board, NodeRequest(repeats="b"))

@@ -56,7 +56,7 @@ class RunFacts(e.RunSetup):
 
     @property
     def id(self) -> RunId:
-        """The run's id."""
+        """The id of the run."""
         return self.run_id
 
 
@@ -114,12 +114,12 @@ class Board:
         return tuple(w for w in self.workers.values() if w.status != "stopped")
 
     def node_by_cause(self, cause: str) -> WorkNode | None:
-        """Return the node that this message or tool call created."""
+        """Return the node whose cause is this id of a message or tool call, or None."""
         found = self.causes.get(cause)
         return None if found is None else self.nodes[found]
 
     def worker_by_cause(self, cause: str) -> Worker | None:
-        """Return the worker that this message or tool call spawned."""
+        """Return the worker whose cause is this id of a message or tool call, or None."""
         return next((w for w in self.workers.values() if w.cause == cause), None)
 
     def waiting_for(self, node: WorkNode) -> tuple[WorkNode, ...]:
@@ -135,7 +135,7 @@ class Board:
         return is_free and not self.is_undecided(node)
 
     def is_undecided(self, node: WorkNode) -> bool:
-        """Whether it is open if a pending node runs, and for which items."""
+        """Whether conditions or the `for_each` of a pending node are not yet evaluated."""
         if node.status != "pending":
             return False
         if node.for_each is not None or (node.when and not any(node.edges.values())):
@@ -148,7 +148,7 @@ class Board:
         return self.is_undecided(node) and not self.waiting_for(node)
 
     def is_done_again(self, node: WorkNode) -> bool:
-        """Whether a node has failed and the board itself retries it.
+        """Whether a node has failed and the board itself retries it: it has retries left.
 
         A node that never began is not retried: its dependencies are unchanged.
         """
@@ -159,7 +159,7 @@ class Board:
 
 
 def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
-    """Return the board after these events."""
+    """Return the board after the events `happened`, from `board` or an empty one."""
     state = board or Board()
     for event in happened:
         state = apply(state, event)
@@ -167,7 +167,7 @@ def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
 
 
 def apply(board: Board, event: BoardEvent) -> Board:
-    """Return the board after one event."""
+    """Return the board after one event; any progress ends a standstill."""
     after = _apply(board, event)
     if after.standstill is None or isinstance(event, e.NO_PROGRESS):
         return after
@@ -236,7 +236,7 @@ def _apply(board: Board, event: BoardEvent) -> Board:
 
 
 def _begin_epoch(board: Board, epoch: str) -> Board:
-    """Return the board in a new epoch; attempts are numbered past any that may have been lost."""
+    """Return the board in a new epoch; attempt numbers skip those that may have been lost."""
     nodes = {
         id: node.model_copy(update={"attempt": node.attempt + ATTEMPTS_SKIPPED})
         for id, node in board.nodes.items()
@@ -263,7 +263,7 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
 
 
 def _reopen(board: Board) -> Board:
-    """Return the board whose run continues in its last stage, with new workers."""
+    """Return the board of an ended run that is running again, in its last stage."""
     if board.run is None:
         raise KeyError("run")
     going = {"status": "running", "reason": None, "summary": None, "ended_at": None}
@@ -272,7 +272,7 @@ def _reopen(board: Board) -> Board:
 
 
 def _retry(board: Board, event: e.NodeRetried) -> Board:
-    """Return the board with a node that waits for its next attempt, without a stopped worker."""
+    """Return the board on which a failed, cancelled or completed node is pending again."""
     node = board.nodes[event.node_id]
     if node.status != "completed":
         own = {"retried": node.retried + 1, "not_before": event.not_before}
@@ -288,7 +288,7 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
 
 
 def _await_refs(board: Board, node: WorkNode) -> Board:
-    """Return the board whose pending nodes that refer to `node` wait for it."""
+    """Return the board on which each pending node with refs to `node` also depends on it."""
     for other in board.nodes.values():
         is_free = other.status != "pending" or node.id in other.dependencies
         if not is_free and other.refers_to(node):
@@ -299,7 +299,7 @@ def _await_refs(board: Board, node: WorkNode) -> Board:
 def _wait_again(
     board: Board, node: WorkNode, kept: WorkerId | None, why: str, cause: str, **changes: Any
 ) -> Board:
-    """Return the board with a node that is pending again, reserved for `kept` if still there."""
+    """Return the board with a pending node, reserved for worker `kept` if on the team."""
     is_there = kept is not None and board.workers[kept].status != "stopped"
     waiting = _node(
         board,
@@ -329,7 +329,7 @@ def _apply_to_flow(board: Board, event: e.FlowEvent) -> Board:
 
 
 def _expand(board: Board, event: e.NodeExpanded) -> Board:
-    """Return the board on which the copies of a node replace it as a dependency."""
+    """Return the board on which a node with a `for_each` is completed, replaced by its copies."""
     node, copies = board.nodes[event.node_id], [board.nodes[one] for one in event.copies]
     for other in board.nodes.values():
         if node.id in other.dependencies:

@@ -119,7 +119,7 @@ class UnblockNode:
 
 @dataclass(frozen=True, slots=True)
 class CompleteNode:
-    """The node is done; its files are in `published/`."""
+    """The node is completed; its files are in `published/`."""
 
     node: str
     attempt: int
@@ -128,7 +128,7 @@ class CompleteNode:
 
 @dataclass(frozen=True, slots=True)
 class FailNode:
-    """The node cannot be done. `attempt` is None if the failure is not reported by its worker.
+    """The node has failed. `attempt` is None if the failure is not reported by its worker.
 
     `left` are the files that its worker leaves in `scratch/`, `details` the last lines of the
     error's traceback.
@@ -175,7 +175,10 @@ class DecideNode:
 
 @dataclass(frozen=True, slots=True)
 class MoveNode:
-    """Assign a node to another worker, or to any with another model; `because` is the person's."""
+    """Assign a node to another worker, or to any worker with another model, for a person.
+
+    `because` is the reason that the person gave.
+    """
 
     node: str
     cause: str
@@ -186,7 +189,7 @@ class MoveNode:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseNode:
-    """The worker of a node that is to be moved has released it."""
+    """The worker of a node that is to be moved no longer works on it."""
 
     node: str
     attempt: int
@@ -343,7 +346,7 @@ Command = (
 
 
 def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
-    """Return the workers that a command requests, unchanged."""
+    """Return the specs of the workers that a command creates; () for other commands."""
     match command:
         case SpawnWorker():
             return (command.spec,)
@@ -354,10 +357,10 @@ def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
 
 
 def author_of(cause: str) -> Author:
-    """Return the author of the nodes and workers with this cause.
+    """Return the author of nodes and workers with this cause: 'person' or 'model'.
 
-    A person writes plans and the roles of an Agentic Team (a plan that a model makes names no
-    external agent). Everything else is the call of a model's tool.
+    Nodes of plans and of an Agentic Team are a person's (a plan that a model makes names no
+    external agent). All others come from a model's tool calls.
     """
     return "person" if cause.startswith((OF_PLAN, OF_ROLES)) else "model"
 
@@ -390,7 +393,7 @@ def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
 
 
 def _worker_of(spec: NodeSpec | WorkerSpec | RoleSpec) -> str:
-    """Return the worker's name; for a node that names none, the scheduler's possible name."""
+    """Return the name of a spec's worker; for a node without one, the name that it would get."""
     if isinstance(spec, NodeSpec):
         named = None if spec.worker is None or is_new_worker(spec.worker) else spec.worker
         return named or f"{slug(spec.role or '', fallback='worker')}-1"

@@ -38,7 +38,7 @@ class _Work:
 
 
 def critical_path(board: Board, start: float, end: float) -> list[CriticalStretch]:
-    """Return the critical path of a run from `start` to `end` (now, if it is running), in order.
+    """Return the critical path of a run from `start` to `end` in order; both in epoch seconds.
 
     Its stretches follow each other without a gap.
     """
@@ -69,7 +69,10 @@ def critical_path(board: Board, start: float, end: float) -> list[CriticalStretc
 def divided(
     stretch: CriticalStretch, waits: Iterable[tuple[Wait, float, float]]
 ) -> Iterator[CriticalStretch]:
-    """Yield the parts of a stretch: the waits of its entity (kind, start, end), and the rest."""
+    """Yield a stretch in parts: each wait of its entity, and the time between the waits.
+
+    A wait is (kind, start, end) in epoch seconds; waits outside of the stretch are ignored.
+    """
     at = stretch.start
     for wait, start, end in sorted(waits, key=lambda one: one[1:]):
         start, end = max(at, start), min(stretch.end, end)
@@ -101,7 +104,7 @@ def _children_of(board: Board, holder: NodeId | None) -> Iterable[NodeId]:
 
 
 def _before(board: Board, id: NodeId) -> Iterable[NodeId]:
-    """Yield the nodes that a node may have waited for before it began."""
+    """Yield the dependencies of a node and all nodes of its worker."""
     node, worker = board.nodes[id], board.nodes[id].assigned_worker
     yield from node.dependencies
     if worker is not None:
@@ -111,7 +114,10 @@ def _before(board: Board, id: NodeId) -> Iterable[NodeId]:
 def _last(
     left: dict[NodeId, _Work], among: Iterable[NodeId], since: float, until: float
 ) -> _Work | None:
-    """Return the work that ended last in this time; of several the longest."""
+    """Return the work of nodes `among` that ended last, after `since` and by `until`; None if none.
+
+    Of several that ended at that time it is the longest.
+    """
     works = (left[id] for id in among if id in left)
     ended = (work for work in works if since < work.end <= until)
     return max(ended, key=lambda work: (work.end, -work.start), default=None)

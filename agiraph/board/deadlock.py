@@ -21,7 +21,9 @@ from agiraph.core.models import Worker, WorkNode
 
 @dataclass(frozen=True, slots=True)
 class WaitingNode:
-    """Why a node cannot continue: it waits for `by`; `why` is the reason as a sentence."""
+    """A stuck node's obstacle: the stuck node `by` that it waits for; `why` is a sentence about it.
+
+    `why` is a sentence about it."""
 
     by: NodeId
     why: str
@@ -43,7 +45,7 @@ def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
 
 
 def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
-    """Follow the obstacles of a node until one repeats; the cycle begins at its smallest id."""
+    """Return the cycle reached from a stuck node by following its obstacles, smallest id first."""
     path = [start]
     while held_up[path[-1]].by not in path:
         path.append(held_up[path[-1]].by)
@@ -53,7 +55,10 @@ def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[N
 
 
 def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
-    """Return every node that can never end in the current state, with its obstacle."""
+    """Return every node that can never end in the board's current state, with its obstacle.
+
+    {} if no node waits.
+    """
     if not board.is_running or not board.waits:  # without a wait every node is at work
         return {}
     open_nodes = [node for node in board.nodes.values() if not node.has_ended]
@@ -67,7 +72,7 @@ def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
 
 
 def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingNode | None:
-    """Return the obstacle of a node, given the nodes that can end; None if it has none."""
+    """Return the obstacle of a node, None if it has none; `live` are the nodes that can end."""
     waits = node.dependencies if node.status == "pending" else awaited_by(board, node.id)
     for other in (board.nodes[one] for one in waits):
         if not other.has_ended and other.id not in live:
@@ -98,7 +103,9 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingN
 
 
 def _keeper(board: Board, worker: Worker, live: set[NodeId]) -> NodeId | None:
-    """Return the stuck node that a worker holds or is reserved for; None: it can become free."""
+    """Return the stuck node that keeps a worker busy or reserved; None if the worker can be free.
+
+    None if the worker can be free."""
     if worker.node is not None and worker.node not in live:
         return worker.node
     for node in board.nodes.values():

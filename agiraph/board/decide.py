@@ -23,7 +23,10 @@ from agiraph.board.rules import (
 
 
 def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
-    """Return the events of a command carried out at `now`; IllegalTransition, InvalidInput."""
+    """Return the events of a command carried out at `now` (Unix time).
+
+    () if the command had its effect before. Raises IllegalTransition, InvalidInput.
+    """
     match command:
         case c.StartRun():
             return runs.start(board, command, now)

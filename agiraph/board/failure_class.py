@@ -60,7 +60,7 @@ SIGNS: Final[dict[FailureClass, re.Pattern[str]]] = {
 
 
 def failure_class(reason: str) -> FailureClass:
-    """Return the class of a failure with this reason."""
+    """Return the class of a failure with this reason, 'other' if no class fits."""
     found = (name for name, begins in SIGNS.items() if begins.match(reason))
     return next(found, "other")
 
@@ -76,5 +76,5 @@ def class_of(status: str, reason: str | None) -> FailureClass | None:
 
 
 def suspended_by(outage: ServiceOutage) -> str:
-    """Return the reason of a run that a failed service suspends."""
+    """Return the reason that is recorded for a run which the outage of a service suspends."""
     return f"the run is suspended: {outage.text}"

@@ -31,7 +31,7 @@ def _asked(node: WorkNode, field: str) -> str:
 
 
 def what_it_asks_for(node: WorkNode) -> str:
-    """Return a node's requirements for its worker, in words."""
+    """Return a node's requirements for its worker as text: `model X, mode Y`; '' if it has none."""
     asked = {field: getattr(node, field) for field in ASKED}
     return ", ".join(f"{field} {value}" for field, value in asked.items() if value is not None)
 

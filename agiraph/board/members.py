@@ -25,7 +25,10 @@ class BoardCache:
         self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}
 
     def of(self, run: RunHome) -> Board:
-        """Return the board of a run, empty before there is one; OSError, Corrupt."""
+        """Return the board of a run, empty before its journal exists. Raises OSError, Corrupt.
+
+        Raises OSError, Corrupt.
+        """
         at, board = self._folded.get(run.path, (None, Board()))
         try:
             found = read_on(run.journal, at)

@@ -59,7 +59,7 @@ def idle_names(board: Board) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names of workers would be mistaken for each other."""
+    """Whether two names of workers are equal without case and surrounding spaces."""
     return one.strip().casefold() == other.strip().casefold()
 
 
@@ -87,7 +87,10 @@ def numbered_name(role: str, taken: Collection[str]) -> str:
 
 
 def new_worker_name(board: Board, wanted: str) -> str:
-    """Return the checked name of a new worker: not empty, odd, reserved or taken."""
+    """Return the checked name of a new worker; raises InvalidInput, IllegalTransition.
+
+    It must not be empty, reserved, taken, or contain odd characters.
+    """
     name = check_worker_name(wanted)
     for worker in board.team:
         if same(worker.name, name) or worker.id == name:
@@ -115,12 +118,12 @@ def check_worker_name(wanted: str) -> str:
 
 
 def named_after(node: str) -> str:
-    """Return the name of a worker that is named after its node; node names may be reserved."""
+    """Return a name for the worker of one node: the node's name, unless that is reserved."""
     return f"{node}-worker" if node.casefold() in RESERVED_NAMES else node
 
 
 def new_id(run: RunId, cause: str, taken: Collection[str]) -> str:
-    """Return the id derived from a run and a cause, different from those already taken."""
+    """Return the first id derived from `run` and `cause` that is not in `taken`."""
     made, number = short_derived_id(run, cause), 1
     while made in taken:
         number += 1

@@ -13,9 +13,9 @@ from agiraph.core.models import WorkNode
 
 
 def end_of_plan(board: Board) -> FinishRun | StopRun | None:
-    """Return the command that ends the run, None while its nodes may still continue.
+    """Return the command that ends a run led by its plan, None while nodes may still continue.
 
-    It fails if a required node was not completed, unless the person cancelled it or one of its
+    The run fails if a required node was not completed, unless the person cancelled it or one of its
     dependencies, and if nodes wait for each other in a cycle that was noted.
     """
     if not board.is_running or not board.nodes:
@@ -36,7 +36,10 @@ def end_of_plan(board: Board) -> FinishRun | StopRun | None:
 
 
 def result_of_plan(board: Board) -> str:
-    """Return the summary of the last completed node; of several, each below its name."""
+    """Return the summary of the plan's last node; of several, each below its node's name.
+
+    Last nodes are completed nodes whose result no other completed node uses.
+    """
     last = _last_nodes(board)
     if len(last) == 1:
         return last[0].summary or ""

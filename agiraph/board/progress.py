@@ -49,7 +49,7 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorState:
-    """The wait of an idle coordinator and its beginning; `asks_human`: it waits for the person."""
+    """The wait of an idle coordinator, and since when; `asks_human`: it waits for the person."""
 
     waits: str
     since: float
@@ -153,7 +153,7 @@ def _names(board: Board, nodes: Iterable[NodeId]) -> str:
 
 
 def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Command, ...]:
-    """Return the commands after a standstill; () if it was noted and the person is to act.
+    """Return the commands that react to a standstill; () if only the person can act and knows.
 
     `is_led`: a model leads the run and can act on a notice.
     """
@@ -172,7 +172,7 @@ def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Co
 
 
 def _by_the_board(board: Board) -> tuple[Command, ...]:
-    """Return the commands that continue a run that no model leads."""
+    """Return the commands that continue a run without a model that could act on a notice."""
     waits = [node for node in board.nodes.values() if _waits_for_message(board, node)]
     if waits:
         return tuple(UnblockNode(node.id) for node in waits)
@@ -187,14 +187,16 @@ def _waits_for_message(board: Board, node: WorkNode) -> bool:
 
 
 def _reason(board: Board, found: Standstill) -> str:
-    """Return why a run at a standstill fails; deadlocks are named first, as its cause."""
+    """Return the reason of the failure of a run at a standstill; deadlocks are named first."""
     cycles = "".join(f"deadlock: {cycle.text}; " for cycle in find_deadlocks(board))
     what = f"the coordinator changed nothing after {MOST_NOTICES} notices"
     return f"{cycles}the run stood still, and {what}: {'; '.join(lines_of(found))}"
 
 
 def lines_of(found: Standstill) -> list[str]:
-    """Return a line for each waiting entity: its name, its wait, and the beginning."""
+    """Return one line per waiting entity: its name, its wait, and since when; at most MOST_LINES.
+
+    At most MOST_LINES."""
     lines = [f"{_who(one)} waits {one.waits} since {iso(one.since)}" for one in found.waiting]
     if len(lines) <= MOST_LINES:
         return lines

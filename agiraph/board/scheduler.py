@@ -62,7 +62,7 @@ class SchedulingLimits:
 
 
 def plan(board: Board, limits: SchedulingLimits, now: float = inf) -> tuple[Action, ...]:
-    """Return the next actions, () if the board is at rest; later retries are left out."""
+    """Return the next actions, () if no action is due; retries after `now` are left out."""
     return Schedule().plan(board, limits, now)
 
 
@@ -73,7 +73,7 @@ class Schedule:
         self._is_known = False
 
     def follow(self, event: e.BoardEvent) -> None:
-        """Record the nodes that an event may affect."""
+        """Record the nodes that an event may affect, for the next `plan`."""
         if not self._is_known or isinstance(event, NO_MATTER):
             return
         if isinstance(event, e.NodeCreated):
@@ -86,7 +86,7 @@ class Schedule:
             self._is_known = False
 
     def plan(self, board: Board, limits: SchedulingLimits, now: float) -> tuple[Action, ...]:
-        """Return the next actions on the board in its state after the followed events."""
+        """Return the next actions; `board` is in its state after the followed events."""
         if not board.is_running:
             return ()
         if (over := stage_to_meet(board)) is not None:
@@ -115,7 +115,7 @@ class Schedule:
     # --- findings --------------------------------------------------------------------------------
 
     def _begin(self, board: Board) -> None:
-        """Inspect the whole board."""
+        """Inspect all nodes of the board, once, or again after an event with unknown effects."""
         self._is_known = True
         self._place: dict[NodeId, int] = {}
         self._ids: list[NodeId] = []
@@ -153,7 +153,7 @@ class Schedule:
                 self._look(board, board.nodes[one], now)
 
     def _look(self, board: Board, node: WorkNode, now: float) -> None:
-        """Classify a node: pending action, ready, waiting for a time, failing, or none."""
+        """Record which action is possible for a node: retry, decide, assign, fail, or none."""
         one = node.id
         failed_before = self._failing.pop(one, None)
         for known in (self._again, self._undecided, self._later, self._reserved):
@@ -266,7 +266,7 @@ def _match(
 
 
 def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
-    """Return a new worker for each node; the cause counts workers, so each is a new one."""
+    """Return a SpawnWorker for each node without a worker; names and causes are unused so far."""
     taken = {worker.name.casefold() for worker in board.workers.values()}
     spawns: list[SpawnWorker] = []
     for number, node in enumerate(homeless, start=len(board.workers) + 1):

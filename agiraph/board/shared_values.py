@@ -78,7 +78,7 @@ class SharedValue:
     at: float
 
     def shown(self) -> JsonObject:
-        """Return the entry in the form of `read_shared_value`."""
+        """Return key, value, version, author and time: the result of `read_shared_value`."""
         entry: JsonObject = {"key": self.key, "value": self.value}
         return entry | {"version": self.version, "by": self.by, "at": iso(self.at)}
 
@@ -110,18 +110,18 @@ class SharedValues:
         return found
 
     def rows(self) -> list[JsonObject]:
-        """Return a line for each key."""
+        """Return `SharedValue.row` of each key, in order of creation."""
         return [entry.row() for entry in self.entries.values()]
 
     def shown(self) -> JsonObject:
-        """Return all entries, for people."""
+        """Return `SharedValue.shown` of each key, by key."""
         return {key: entry.shown() for key, entry in self.entries.items()}
 
 
 def decide(
     values: SharedValues, change: SharedValueChange, bounds: SharedValueLimits, now: float
 ) -> tuple[AppliedChange, ...]:
-    """Return the effect of a change, () if its cause has had its effect; InvalidInput."""
+    """Return the change to apply, () if its cause has been applied before. Raises InvalidInput."""
     if change.cause in values.receipts:
         return ()
     key = _checked_key(change.key)
@@ -241,6 +241,6 @@ class SharedValueStore:
         self._journal.close()
 
     def _show(self) -> None:
-        """Write the context where people and models can read it."""
+        """Write the file of all values, for people and models."""
         text = json.dumps(self.values.shown(), ensure_ascii=False, indent=2)
         replace_file(self._shown, f"{text}\n")

@@ -75,13 +75,13 @@ class BoardStore:
             self._tail_begins += drop
 
     def execute(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
-        """Carry a command out like `write`, and wait until it is on disk."""
+        """Carry a command out like `write`, and wait until its events are on disk."""
         happened = self.write(command, now)
         self.sync()
         return happened
 
     def write(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
-        """Decide, journal, apply; return the events, () if the command had its effect before.
+        """Decide, journal and apply a command; return its events, () if it had its effect.
 
         They are durable when `sync` has returned. Raises IllegalTransition, InvalidInput, OSError;
         the board is then unchanged.

@@ -64,7 +64,10 @@ def _left_out(board: Board, shown: list[WorkNode], left: int) -> JsonObject:
 
 
 def node_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node in one line; the summary of a failed or cancelled node is its reason."""
+    """Return a node as a row: id, name, status, worker, summary.
+
+    The summary of a failed or cancelled node is its reason.
+    """
     return {
         "id": node.id,
         "name": node.name,
@@ -89,7 +92,10 @@ def _told(node: WorkNode) -> str | None:
 
 
 def waited_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node for `wait`: its row, its files, and how to continue partial work."""
+    """Return a node in the result of the tool `wait`: its row, files, and a suggestion.
+
+    The suggestion says how to continue partial work.
+    """
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]
@@ -101,7 +107,7 @@ def waited_row(board: Board, node: WorkNode) -> JsonObject:
 
 
 def ending_in_words(board: Board) -> str:
-    """Return how the run has ended and which nodes that cancelled, for the model that ended it."""
+    """Return text for the model that ended the run: the run's status and the cancelled nodes."""
     run = board.run
     if run is not None and run.status == "failed":
         return f"The run has ended as failed: {run.reason}. Your summary is in _output.md."
@@ -114,7 +120,7 @@ def ending_in_words(board: Board) -> str:
 
 
 def worker_row(board: Board, worker: Worker) -> JsonObject:
-    """Return a worker in one line."""
+    """Return a worker as a row: id, name, status, and the name of its node."""
     return {
         "id": worker.id,
         "name": worker.name,

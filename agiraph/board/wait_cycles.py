@@ -25,7 +25,7 @@ def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 
 
 def dependencies_first(waits: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the keys in an order with dependencies first, otherwise unchanged.
+    """Return the keys of `waits`, each after the names it waits for, otherwise in their order.
 
     All awaited names are keys, and there is no cycle. The stack is our own: a plan may be deeper
     than Python's recursion limit.

@@ -12,24 +12,32 @@ from typing import Any
 
 
 class Signal(asyncio.Event):
-    """An event that can be awaited repeatedly; `set` wakes all waiters."""
+    """An event that can be awaited repeatedly; `set` wakes all waiting tasks."""
 
     async def next(self, within_seconds: float | None = None) -> None:
-        """Return when `set` was called since the last call, or at the timeout; for one waiter."""
+        """Wait for a call of `set`, at most `within_seconds` (None: no limit); then clear the
+        event.
+
+        A `set` since the last `next` ends the wait at once. The timeout raises no error. Only one
+        task may wait with `next`.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(within_seconds):
                 await self.wait()
         self.clear()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so` is true; it is checked after each `set`. For any number of waiters."""
+        """Wait until `is_so()` is true; it is called at once and after each `set`.
+
+        Several tasks may wait.
+        """
         while not is_so():
             self.clear()
             await self.wait()
 
 
 class BackgroundTasks:
-    """Tasks that run beside the main work; `until_broken` raises the first exception of a task."""
+    """Asyncio tasks beside the main work; an error of a task is raised by `until_broken`."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

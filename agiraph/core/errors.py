@@ -71,10 +71,10 @@ def unknown(
     *,
     meant: Collection[str] = (),
 ) -> InvalidInput:
-    """Return the error for a name that does not exist.
+    """Return the error for a `name` that is not in `known`; `kind` says which kind of thing.
 
-    It lists the existing names, or the most similar ones and the number of the others. `names` are
-    further candidates for the suggestion; `meant` are certain suggestions.
+    The text lists the existing names, or the most similar ones and the number of the others.
+    `names` are further candidates for "did you mean"; `meant` are certain suggestions.
     """
     guesses = "' or '".join(meant or nearly(name, [*known, *names]))
     guess = f", did you mean '{guesses}'?" if guesses else ""
@@ -83,9 +83,9 @@ def unknown(
 
 
 def listed(names: Collection[str], of: int | None = None) -> str:
-    """Return the first LISTED names and the number of the others, for an error message.
+    """Return the first LISTED of `names` and the number of the others, for an error message.
 
-    `of` is the total number, if `names` is incomplete.
+    `of` is the total number if `names` is only a part; None: `names` is complete.
     """
     first = [*names][:LISTED]
     more = (len(names) if of is None else of) - len(first)
@@ -94,7 +94,10 @@ def listed(names: Collection[str], of: int | None = None) -> str:
 
 
 def nearly(name: str, known: Collection[str]) -> list[str]:
-    """Return the names that are similar to this one, the most similar first."""
+    """Return at most GUESSED names of `known` that are similar to `name`, the most similar first.
+
+    Names are compared without case. A text such as `t-1 (minutes)` counts as two names.
+    """
     from difflib import get_close_matches  # only needed after a typing error
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
@@ -103,7 +106,7 @@ def nearly(name: str, known: Collection[str]) -> list[str]:
 
 
 def _nearest(name: str, known: Collection[str]) -> list[str]:
-    """Return the NEAREST most similar names, the most similar first."""
+    """Return the NEAREST of the `known` texts that are most similar to `name`, best first."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=name.strip().casefold())  # it caches its analysis of b

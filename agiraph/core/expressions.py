@@ -92,7 +92,10 @@ def evaluate(text: str, result: Any) -> Any:
 
 @cache
 def _evaluator() -> Callable[[str, Any], Any]:
-    """Return the function that evaluates; the library is imported only when needed."""
+    """Return the cached function that evaluates (expression, JSON value).
+
+    It imports simpleeval, so the import happens at the first evaluation.
+    """
     from simpleeval import EvalWithCompoundTypes, safe_add, safe_mult
 
     operators = {

@@ -61,7 +61,7 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_other_machine(host: str) -> bool:
-    """Whether this names another machine, not the home's machine or none."""
+    """Whether `host` names another machine: neither '' nor the home's own machine."""
     return host not in ("", HOME_HOST)
 
 

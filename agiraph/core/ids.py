@@ -70,7 +70,10 @@ def slug(text: str, fallback: str = "x") -> str:
 
 
 def agent_id_for(called: str, run: RunId) -> AgentId:
-    """Return the id of a new agent for a run, made from its name or the title of its goal."""
+    """Return the id of a new agent: words of `called` and six digits derived from its first run.
+
+    `called` is the agent's name or the title of its goal. The same run always gives the same id.
+    """
     words = slug(called, fallback="agent")[:AGENT_WORDS].strip("-")
     return AgentId(f"{words}-{short_derived_id(run)}")  # deterministic: same run, same agent
 
@@ -91,10 +94,10 @@ def derived_id(*parts: str) -> str:
 
 
 def short_derived_id(*parts: str) -> str:
-    """Return six hexadecimal characters, derived from `parts`.
+    """Return six hexadecimal characters, derived from `parts`; the same parts give the same text.
 
-    For names only, where the caller can choose another one if it is used already: among five
-    thousand, two are equal by chance.
+    Use it only for names whose caller can choose another one on a collision: among five thousand
+    names, two are equal by chance.
     """
     return _digest(3, parts)
 
@@ -104,7 +107,7 @@ def _digest(size: int, parts: Iterable[str]) -> str:
 
 
 def new_epoch() -> str:
-    """Return a random name for the next epoch of a journal."""
+    """Return a random name (hexadecimal) for the next epoch of a journal."""
     return secrets.token_hex(DERIVED_ID_BYTES)
 
 
@@ -119,7 +122,7 @@ def step_place(epoch: str, position: int) -> str:
 
 
 def abbreviated(id: str) -> str:
-    """Return an id for display: its kind and the first digits."""
+    """Return an id for display: its kind and first SHOWN_DIGITS digits; other texts unchanged."""
     kind, _, digits = id.partition("-")
     return f"{kind}-{digits[:SHOWN_DIGITS]}" if LONG_ID.fullmatch(id) else id
 
@@ -184,12 +187,13 @@ def tools_address(server: str) -> Address:
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether an id from the bus is a safe folder name, without path separators."""
+    """Whether an id from the bus can be used as a folder name: no path separators, no `..`."""
     return bool(text) and text[0] != "." and not {"/", "\0"} & set(text)
 
 
 def agent_of(address: str) -> AgentId | None:
-    """Return the agent that an address belongs to, or None for a service such as the broker."""
+    """Return the agent that an address belongs to, or None for the address of a service such as the
+    broker."""
     agent, slash, _ = address.partition("/")
     return AgentId(agent) if slash and agent not in NO_AGENTS else None
 

@@ -91,7 +91,7 @@ class EntityState(Record):
     since: float = 0.0
 
     def after(self, before: "EntityState", now: float) -> "EntityState":
-        """Return this state with its start time, given the previous state."""
+        """Return this state with `since`: that of `before` if they are equal, otherwise `now`."""
         is_same = (self.state, self.step, self.model) == (before.state, before.step, before.model)
         return self.model_copy(update={"since": before.since if is_same else now})
 

@@ -105,7 +105,7 @@ class BudgetState(Budget):
 
     @property
     def is_bound(self) -> bool:
-        """Whether it limits anything."""
+        """Whether the budget has a limit in dollars, tokens or calls."""
         return not (self.usd is None and self.tokens is None and self.calls is None)
 
 
@@ -118,24 +118,27 @@ class Shortage(Record):
 
     @property
     def limit(self) -> float:
-        """The limit in the exhausted unit."""
+        """The budget's limit in the exhausted unit."""
         return float(self.budget.limit_in(self.unit) or 0)
 
     @property
     def spent(self) -> float:
-        """The amount spent in the exhausted unit."""
+        """The amount already spent in the exhausted unit."""
         return self.budget.spent_in(self.unit)
 
     @property
     def identity(self) -> str:
-        """An identifier, equal for equal shortages until the budget is raised or set again."""
+        """A text that identifies this shortage, from its budget, its day and its number of raises.
+
+        It stays the same until a person raises or sets the budget, or a daily budget's day ends.
+        """
         one = self.budget
         set_anew = f":{one.sets}" if one.sets else ""
         ledger = f":{one.epoch}" if one.epoch else ""
         return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}{ledger}"
 
     def in_words(self) -> str:
-        """Return the shortage as text."""
+        """Return the shortage as text: `$1.00 of the $1.00 of this run are spent`."""
         spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
         spent = mark_estimate(spent, self.budget.is_estimate and self.unit != "calls")
         return f"{spent} of the {limit} of {whose(self.budget)} are spent"
@@ -157,26 +160,32 @@ def nearly_spent(state: BudgetState) -> Shortage | None:
 
 
 class BudgetRaise(Record):
-    """An answer to a shortage: the additional amount; empty: stop here."""
+    """A person's answer to a shortage: the additional amount in one unit.
+
+    Without an amount the answer is to stop: no more may be spent.
+    """
 
     usd: float | None = None
     tokens: int | None = None
 
     @property
     def is_stop(self) -> bool:
-        """Whether nothing more may be spent."""
+        """Whether the answer is to stop."""
         return self.usd is None and self.tokens is None
 
     @property
     def text(self) -> str:
-        """The answer in its canonical text form."""
+        """The answer as text, which `parse_raise` can read: `raise by $2.00`, or STOP."""
         if self.tokens is not None:
             return f"raise by {exact(self.tokens, 'tokens')}"
         return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
 
 
 def named_in(identity: str) -> BudgetState | None:
-    """Return the budget that a shortage's identity refers to, or None."""
+    """Return the budget that a `Shortage.identity` refers to, without its limits and spending.
+
+    Returns None if `identity` is not a valid identity of a shortage in dollars or tokens.
+    """
     scope, key, day, unit, *_ = (*identity.split(":"), "", "", "")
     if unit not in ALL_UNITS or not key:
         return None
@@ -201,7 +210,7 @@ def is_outdated(identity: str, budget: BudgetState) -> bool:
 
 
 def whose(budget: BudgetState) -> str:
-    """Return the owner of a budget as text."""
+    """Return the owner of a budget as text: `the agent NAME`; a daily budget adds `for DAY`."""
     named = {
         "run": "this run",
         "agent": f"the agent {budget.name or budget.key}",
@@ -222,7 +231,7 @@ def mark_estimate(text: str, is_estimate: object) -> str:
 
 
 def shown(amount: float, unit: Unit) -> str:
-    """Return an amount of money or tokens for people."""
+    """Return an amount for people: `$2.50`, `1,000 tokens`."""
     if unit != "usd":
         return f"{amount:,.0f} {unit}"
     return f"${amount:,.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
@@ -238,7 +247,7 @@ def limit_of(budget: Budget) -> str:
 
 
 def options_of(shortage: Shortage) -> tuple[str, ...]:
-    """Return the suggested answers: two possible raises, and stopping."""
+    """Return the suggested answers to the question for more budget: two raises, and STOP."""
     once, five = steps_of(shortage)
     return (
         f"raise by {exact(once, shortage.unit)}",
@@ -248,7 +257,11 @@ def options_of(shortage: Shortage) -> tuple[str, ...]:
 
 
 def steps_of(shortage: Shortage) -> tuple[float, float]:
-    """Return two raises: the limit again (or enough for the next call), and five times this."""
+    """Return two suggested raises in the shortage's unit, the second five times the first.
+
+    The first is the budget's limit, or 1.5 times the amount that the next call lacks if that is
+    more; rounded up to cents or to a thousand tokens.
+    """
     lacking = shortage.needs - (shortage.limit - shortage.spent)
     step = max(shortage.limit, lacking * 1.5)
     if shortage.unit == "tokens":
@@ -259,7 +272,7 @@ def steps_of(shortage: Shortage) -> tuple[float, float]:
 
 
 def exact(amount: float, unit: Unit) -> str:
-    """Return an amount in a form that can be parsed back exactly."""
+    """Return an amount of dollars or tokens as text without loss, which `parse_raise` can read."""
     if unit == "tokens":
         return f"{amount:,.0f} tokens"
     text = f"{amount:.6f}".rstrip("0")
@@ -268,14 +281,15 @@ def exact(amount: float, unit: Unit) -> str:
 
 
 def question_of(shortage: Shortage) -> str:
-    """Return the question for the human."""
+    """Return the question to the human for more budget."""
     return f"Out of budget: {shortage.in_words()}. How much more may be spent?"
 
 
 def question_as_read(identity: str, name: str, asked: str) -> str:
-    """Return the question about the budget with this identity, called `name`.
+    """Return the question about the budget of a `Shortage.identity`, written by the gateway.
 
-    Only the two amounts are copied from the text that an entity has `asked`.
+    An entity wrote `asked`; only the two amounts of it are used, the rest could be false. `name` is
+    the display name of the budget's owner.
     """
     budget = named_in(identity)
     assert budget is not None
@@ -286,12 +300,15 @@ def question_as_read(identity: str, name: str, asked: str) -> str:
 
 
 def unit_in(identity: str) -> Unit:
-    """Return the exhausted unit: dollars, unless the identity says tokens."""
+    """Return the exhausted unit in a `Shortage.identity`: tokens if it says so, else dollars."""
     return "tokens" if identity.split(":")[3:4] == ["tokens"] else "usd"
 
 
 def options_as_read(options: tuple[str, ...], unit: Unit) -> tuple[str, ...]:
-    """Return the answers that raise a budget in its unit, and the answer to stop."""
+    """Return the options of an entity's question that are raises in `unit`, and STOP.
+
+    At most MOST_OPTIONS raises are kept; other texts are dropped.
+    """
     raises = [one for one in options if _is_raise(one, unit)]
     return (*raises[:MOST_OPTIONS], STOP)
 
@@ -305,7 +322,7 @@ def _is_raise(option: str, unit: Unit) -> bool:
 
 
 def parse_raise(text: str, unit: Unit) -> BudgetRaise:
-    """Parse an answer; raises InvalidInput with the valid forms.
+    """Parse a person's answer to a budget question; raises InvalidInput with the valid forms.
 
     `unit` is the unit of a number without one.
     """

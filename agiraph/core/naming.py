@@ -23,10 +23,11 @@ def meant(
     show: Callable[[Thing], str] = str,
     known: Collection[str] | None = None,
 ) -> Thing:
-    """Return the thing that `text` names; a thing can have several names.
+    """Return the thing that `text` names, by the first way of FITS that matches.
 
-    Raises Ambiguous with the candidates, or InvalidInput with the `known` things (by default all of
-    them) and similar names.
+    `names` are pairs (name, thing); a thing can have several names. `kind` is the kind of thing,
+    for errors. Raises Ambiguous with the candidates as `show` writes them, or InvalidInput with the
+    `known` names (by default all of `names`) and similar ones.
     """
     typed, pairs = text.strip(), list(names)
     for fits in FITS if typed else ():

@@ -29,7 +29,10 @@ class Record(BaseModel):
     )
 
     def shared_with(self, other: type["Record"]) -> dict[str, Any]:
-        """Return the values of the fields that `other` also has, without the None values."""
+        """Return the values of the fields that the record class `other` also has, by field name.
+
+        None values are omitted.
+        """
         return {
             name: value for name, value in self if name in other.model_fields and value is not None
         }
@@ -55,7 +58,8 @@ MISFITS: Final[Mapping[str, str]] = MappingProxyType(
         "none_required": "empty",
     }
 )
-"""The expected kind of value, by pydantic's error type; pydantic's own texts name its internals."""
+"""The expected kind of value, by pydantic's error type. pydantic's own texts contain names of its
+internals, which are no help to a person."""
 LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "string_too_short": ("at least {min_length}", "character"),
@@ -84,14 +88,17 @@ _unions: list[TypeAdapter[Any]] = []
 
 
 def union_adapter(union: Any) -> TypeAdapter[Any]:
-    """Return the validator for a union of records; it is built at the first use."""
+    """Return the validator for a union of records; pydantic builds it at its first use."""
     made = TypeAdapter[Any](union, config=ConfigDict(defer_build=True))
     _unions.append(made)
     return made
 
 
 def build_records() -> None:
-    """Build the validators of all imported records, embedded records first."""
+    """Build the validators of all imported records, embedded records first.
+
+    The spawner calls this, so that its forked processes share them.
+    """
     for record in _below(Record):
         record.model_rebuild()
     for union in _unions:

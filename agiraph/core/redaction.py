@@ -18,9 +18,10 @@ SECRET_NAME = re.compile(
 
 
 class SecretKind(NamedTuple):
-    """Secrets of one format: `pattern` starts where no letter or digit precedes.
+    """Secrets of one format, such as the keys of one service.
 
-    It matches nothing in a text without one of `hints`.
+    `pattern` matches only where no letter or digit precedes. A text without any of `hints` is not
+    searched.
     """
 
     hints: tuple[str, ...]
@@ -92,7 +93,7 @@ _ASSIGNED = re.compile(
     (?=[A-Za-z+/_.=-]{0,60}[0-9])[A-Za-z0-9+][A-Za-z0-9+/_.=-]{15,}
     """
 )
-"""A value assigned to a name such as `aws_secret_access_key`, if it could be a key."""
+"""A value assigned to a name such as `aws_secret_access_key`, if the value could be a key."""
 _NAMES: Final = ("key", "secret", "token", "ticket", "passw", "authorization")
 _AFTER_NAME = rf"\g<said>{BLOT}"
 
@@ -130,7 +131,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def redact(value: Any) -> Any:
-    """Like `redact_texts`, and also replace all values under the name of a secret."""
+    """Like `redact_texts`; values of any type under a key that names a secret are replaced too."""
     if isinstance(value, dict):
         return {
             key: BLOT if isinstance(key, str) and SECRET_NAME.search(key) else redact(inner)

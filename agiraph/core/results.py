@@ -106,9 +106,9 @@ def _objects_in(text: str) -> Iterator[Any]:
 
 @lru_cache(SCHEMAS_KNOWN)
 def _why_no_schema(text: str) -> str:
-    """Return why a JSON text is not a valid JSON Schema, '' if it is.
+    """Return why a JSON text is not a valid JSON Schema, '' if it is valid; the result is cached.
 
-    Each record with a schema is validated whenever it is read, and a check takes milliseconds.
+    Each record with a schema is validated whenever it is read, and a validation takes milliseconds.
     """
     from jsonschema import SchemaError  # few nodes have a schema
 

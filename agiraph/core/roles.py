@@ -93,7 +93,8 @@ class RoleTeamSpec(Record):
     roles: dict[str, Role] = Field(default_factory=dict, max_length=MOST_ROLES)
 
     def agent_of(self, role: str) -> str:
-        """Return the agent of a role, as turns name it; 'user' for the person."""
+        """Return the agent of a role as turns name it: 'default' for the run's model, 'user' for
+        USER."""
         if role == USER:
             return USER
         return self.roles[role].agent or "default"
@@ -113,7 +114,7 @@ class RoleTeamTerms(RoleTeamSpec):
 
     @property
     def spec(self) -> RoleTeamSpec:
-        """The team that does the task."""
+        """The team alone, without task and earlier tasks."""
         return RoleTeamSpec(**self.shared_with(RoleTeamSpec))
 
 

@@ -53,7 +53,7 @@ LABEL: Final = re.compile(r"\w[\w.:/-]*")
 
 
 def _as_names(value: object) -> object:
-    """Accept `"a"` and `'["a", "b"]'`, which models also write, as lists of names."""
+    """Return a text, or a text with a JSON list, which models also write, as a list of names."""
     if not isinstance(value, str):
         return () if value is None else value
     read = json_in(value)
@@ -69,24 +69,24 @@ def _as_refs(value: object) -> object:
 
 
 def _as_memory(value: object) -> object:
-    """Accept an object for `memory`, and convert it to JSON text."""
+    """Return JSON text for a `memory` that a model wrote as an object; other values unchanged."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, indent=2)
     return "" if value is None else value
 
 
 def _as_policy(value: object) -> object:
-    """Accept the older name of the strictest policy."""
+    """Return the current name of a policy for the older name of the strictest one."""
     return "all_must_complete" if value == "all_must_checkpoint" else value
 
 
 def _as_type(value: object) -> object:
-    """Accept the older names of the two types."""
+    """Return the current name of a worker type for its older name."""
     return {"api": "harnessed", "agentic": "autonomous"}.get(str(value), value)
 
 
 def as_object(value: object) -> object:
-    """Accept an object that a model wrote as JSON text."""
+    """Return the object in a JSON text that a model wrote in place of an object."""
     return json_in(value) if isinstance(value, str) else value
 
 
@@ -211,7 +211,7 @@ class ResolvedRunSpec(RunSpec):
 
     @property
     def spec(self) -> "ResolvedRunSpec":
-        """The terms alone."""
+        """Return only the terms, without the other fields of a subclass such as Agent."""
         terms = {name: getattr(self, name) for name in ResolvedRunSpec.model_fields}
         return ResolvedRunSpec.model_construct(**terms)
 

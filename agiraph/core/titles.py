@@ -32,7 +32,8 @@ NOT_IN_TITLES: Final = frozenset(COMMON_WORDS.split())
 def title_of(goal: str) -> str:
     """Return a name for an agent with this goal: at most TITLE_CHARACTERS of ASCII, "" if none.
 
-    The first sentence with a word that names a thing decides; without one, its first words do.
+    The words are from the first sentence that contains a noun; without such a sentence, they are
+    the first words of the goal.
     """
     sentences = [_words(sentence) for sentence in SENTENCE_END.split(goal)]
     for words in sentences:

@@ -148,7 +148,7 @@ def result_in_words(result: ToolTurn) -> str:
 
 
 def encoded_length(value: JsonObject) -> int:
-    """Return the length in bytes of a JSON object as text."""
+    """Return the size of a JSON object as encoded text, in bytes."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
@@ -186,7 +186,7 @@ class Usage(Record):
         return Usage(**counts, cost_usd=sum(costs) if costs else None, is_estimate=is_estimate)
 
     def less(self, before: "Usage") -> "Usage":
-        """Return the usage since `before`, which is a part of this usage."""
+        """Return the difference of this usage and `before`, an earlier state of the same sum."""
         counts = {name: max(0, getattr(self, name) - getattr(before, name)) for name in COUNTED}
         cost = self.cost_usd
         if cost is not None:
@@ -195,7 +195,7 @@ class Usage(Record):
 
     @property
     def tokens(self) -> int:
-        """All tokens, in and out."""
+        """The sum of input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def sums(self) -> JsonObject:

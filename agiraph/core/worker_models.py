@@ -38,7 +38,7 @@ class WorkerModels:
 
 
 def limit_of(text: str | None) -> str:
-    """Return a text that allows all models as '', any other text unchanged."""
+    """Return the text that limits workers' models, '' if it allows all models (`any`, None)."""
     return "" if text is None or text.strip().casefold() == ANY else text.strip()
 
 

@@ -1,4 +1,4 @@
-"""The folders of agents; other entries beside them are skipped, and logged once."""
+"""AgentFolders: the names of the agents' folders; other entries beside them are logged once."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,10 @@ from agiraph.storage.files import FolderEntry, entries
 
 
 class AgentFolders:
-    """The folders in one folder, which may be missing; listed at each call."""
+    """The folders below `folder`, which may be missing; it is listed at each call.
+
+    `log_once` is called for each entry that is not a folder.
+    """
 
     def __init__(self, folder: Path, log: Any) -> None:
         self._folder = folder
@@ -15,7 +18,9 @@ class AgentFolders:
         self._logged: set[str] = set()
 
     def names(self) -> list[str]:
-        """Return the names of the folders, sorted, without hidden ones; [] if there is none."""
+        """Return the sorted names of the folders, without hidden ones; [] if `folder` is missing.
+
+        [] if `folder` is missing."""
         try:
             found = entries(self._folder)
         except FileNotFoundError:

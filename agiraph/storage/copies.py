@@ -17,10 +17,10 @@ PIECE = 1 << 20
 def write_at(
     path: Path, data: bytes, offset: int, mode: int = 0o666, *, is_synced: bool = True
 ) -> int:
-    """Write `data` at `offset` as the end of a file and return its size; create it if missing.
+    """Write `data` at `offset`, cut the file behind it, and return its size in bytes.
 
-    A file that is shorter than `offset` is left unchanged. On a full disk nothing changes. The data
-    is on the disk at return only if `is_synced`.
+    A missing file is created. A file that is shorter than `offset` is left unchanged. On a full
+    disk nothing changes. The data is on the disk at return only if `is_synced`.
     """
     return patiently(lambda: _write_at(path, data, offset, mode, is_synced))
 
@@ -44,13 +44,13 @@ def _write_at(path: Path, data: bytes, offset: int, mode: int, is_synced: bool) 
 
 
 def sync_file(path: Path) -> None:
-    """Wait until a file's content is on the disk."""
+    """Wait until a file's content is on the disk (fsync)."""
     with closing(open_file(path)) as fd:
         os.fsync(fd)
 
 
 def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
-    """Copy a file of a home, replacing `target`."""
+    """Copy a file of a home with the permissions `mode` (before the umask), replacing `target`."""
     patiently(lambda: _copy(source, target, mode))
 
 
@@ -68,7 +68,7 @@ def make_link(path: Path, target: str) -> None:
 
 
 def link_file(source: Path, path: Path) -> None:
-    """Give a file another name (a hard link), replacing an existing file or link with that name."""
+    """Give `source` the further name `path` (a hard link), replacing a file or link at `path`."""
     with folder_of(source) as above:
         _put(
             path,
@@ -100,7 +100,7 @@ def read_link(path: Path) -> str:
 def digest_of(path: Path, most: int | None = None, *, anyones: bool = False) -> str:
     """Return the SHA-256 of a file's content, or of its first `most` bytes, in hexadecimal.
 
-    Raises as `open_file`.
+    `anyones` and errors: see `open_file`.
     """
     found, offset = hashlib.sha256(), 0
     with closing(open_file(path, anyones=anyones)) as fd:

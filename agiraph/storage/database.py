@@ -37,7 +37,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def damaged(path: Path, why: object) -> Corrupt:
-    """Return the error for a damaged database."""
+    """Return the error for a damaged database: the file, `why`, and the possible remedies."""
     return Corrupt(
         f"{path} is damaged ({why}): restore it from a backup, or recover what can be read"
         " (docs/operations.md, 'is damaged')"
@@ -93,7 +93,7 @@ class _Cursor(sqlite3.Cursor):
 
 
 def _damage(db: sqlite3.Connection, error: Exception) -> object:
-    """Return the damage of a file that caused an error; None if it has another cause.
+    """Return the damage of the database that caused `error`; None if `error` has another cause.
 
     A damaged length may appear as an error of memory, a missing table as an error of the SQL: then
     the whole file is checked.
@@ -152,7 +152,10 @@ class Database:
 
     @contextmanager
     def parsing(self) -> Iterator[None]:
-        """Raise Corrupt for a row in the block that cannot be parsed: its file is damaged."""
+        """Raise Corrupt, which names the database, for a row that the block cannot parse.
+
+        It replaces any ValueError and TypeError of the block.
+        """
         try:
             yield
         except (ValueError, TypeError) as error:
@@ -188,7 +191,7 @@ class Database:
             self._db.execute("ROLLBACK")
 
     def _told(self, error: sqlite3.Error) -> Exception:
-        """Return the exception to raise for an error of SQLite."""
+        """Return OSError (ENOSPC) for an error that a full disk caused, else the error itself."""
         if is_full_disk(error):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         return error
@@ -209,7 +212,7 @@ class Database:
             raise self._told(error) from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         self._db.close()
 
 

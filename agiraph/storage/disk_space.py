@@ -37,7 +37,7 @@ _ON_WAIT: ContextVar[OnWait | None] = ContextVar("waiting_for_room", default=Non
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether an error, or an error in its group, is caused by a full disk."""
+    """Whether a full disk or quota caused an error, or an error in an exception group."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(is_full_disk, error.exceptions))
     number, code = getattr(error, "errno", None), getattr(error, "sqlite_errorcode", None)
@@ -49,7 +49,10 @@ class DiskFull(OSError):
 
 
 def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
-    """Whether a folder's file system has `least_bytes` free, and a file can be created there."""
+    """Whether `folder`'s file system has `least_bytes` free and a free inode for a new file.
+
+    True for a folder that cannot be examined: the write itself reports the problem.
+    """
     try:
         found = os.statvfs(folder)
     except OSError:
@@ -67,7 +70,10 @@ def full_message(home: Path) -> str:
 
 @contextlib.contextmanager
 def waiting(on_wait: OnWait | None) -> Iterator[None]:
-    """Let every write in this context wait for space, and call `on_wait`. None: raise at once."""
+    """Let every write in the block wait for space; `on_wait` reports each wait.
+
+    With None a write on a full disk raises at once.
+    """
     token = _ON_WAIT.set(on_wait)
     try:
         yield
@@ -76,16 +82,20 @@ def waiting(on_wait: OnWait | None) -> Iterator[None]:
 
 
 def report_waiting(is_waiting: bool) -> None:
-    """Report the begin or end of a write's wait for space, in a context where writes wait."""
+    """Report the begin (True) or end (False) of a wait for space to `on_wait` of `waiting`.
+
+    Does nothing in a context where writes do not wait.
+    """
     on_wait = _ON_WAIT.get()
     if on_wait is not None:
         on_wait(is_waiting)
 
 
 def patiently(write: Callable[[], T]) -> T:
-    """Return the result of `write`; on a full disk raise its error, or wait and repeat it.
+    """Return the result of `write`, repeating it on a full disk in a context that waits.
 
-    `write` must leave everything unchanged when it raises.
+    Elsewhere a full disk raises DiskFull, or the error of `write` if that is no OSError. `write`
+    must leave everything unchanged when it raises.
     """
     try:
         return write()

@@ -25,7 +25,7 @@ _DEVICE: Final = re.compile(
 
 
 def spelled(path: str | Path) -> str:
-    """Return a path with escapes for unusual characters."""
+    """Return a path as text that JSON and terminals can show: `\xe9`, `\n`, `\\` for odd bytes."""
     text = path.as_posix() if isinstance(path, Path) else path
     return _TO_ESCAPE.sub(_escaped, text) if _ODD.search(text) else text
 
@@ -56,13 +56,16 @@ def unspelled(text: str) -> str:
 
 
 def is_below(text: str) -> bool:
-    """Whether a spelling stays below the folder that it is relative to."""
+    """Whether a spelling names an entry below its folder: no empty name, `.`, `..` or NUL."""
     names = unspelled(text).split("/")
     return not {"", ".", ".."} & set(names) and "\0" not in unspelled(text)
 
 
 def found_below(folder: Path, text: str) -> Path:
-    """Return the path below a folder for a spelling: the exact path if it exists."""
+    """Return the path below `folder` for a spelling: the literal path if such a file exists.
+
+    Else the path with its escapes decoded.
+    """
     exact = folder / text
     return exact if os.path.lexists(exact) else folder / unspelled(text)
 

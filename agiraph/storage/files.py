@@ -76,7 +76,7 @@ class FolderEntry:
 
     @classmethod
     def of(cls, name: str, status: os.stat_result) -> "FolderEntry":
-        """Describe the entry called `name`; a link is not followed."""
+        """Return the entry `name` with the kind, size and times in `status` (an lstat)."""
         return cls(
             name,
             kind_of(status),
@@ -297,7 +297,7 @@ def _close_to_others(folder: int) -> None:
 
 
 def _place_of(fd: int) -> int | str:
-    """Return a path for a descriptor that is open by O_PATH, which has no fchmod."""
+    """Return an argument for os.chmod: a descriptor by O_PATH has no fchmod."""
     return f"/proc/self/fd/{fd}" if PATH_ONLY else fd  # leads only to the open file
 
 
@@ -308,7 +308,7 @@ def sync_folder(path: Path) -> None:
 
 
 def _listable(folder: int) -> int:
-    """Open a folder that is open by O_PATH, to list or sync it."""
+    """Return a descriptor to list or sync a folder that is open by O_PATH."""
     return os.open(".", os.O_RDONLY | FOLDER, dir_fd=folder)
 
 
@@ -335,7 +335,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_missing(path: Path) -> bool:
-    """Whether no file with content is at `path`: a power cut may leave an empty file."""
+    """Whether `path` has no file with content: a power cut may leave an empty file."""
     status = status_of(path)
     return status is None or kind_of(status) != "file" or status.st_size == 0
 
@@ -405,7 +405,7 @@ def entries_below(fd: int, most: int, levels: int = MOST_LEVELS) -> list[tuple[P
 def _gather(
     fd: int, folder: Path, most: int, levels: int, found: list[tuple[Path, FolderEntry]]
 ) -> int:
-    """Add the entries below an open folder to `found`; return the rest of `most`."""
+    """Add at most `most` entries below the open `fd` to `found`; return how many may follow."""
     here = scan(fd, most)
     most -= len(here)
     for entry in here:
@@ -477,7 +477,7 @@ def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
 
 
 def move(source: Path, target: Path, *, is_synced: bool = True) -> None:
-    """Rename within one file system, creating the folders of `target`; see `sync_folder`."""
+    """Rename a file or folder on one file system; the folders of `target` are created."""
     with folder_of(source) as old, folder_of(target, make=True) as new:
         try:
             os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
@@ -488,7 +488,7 @@ def move(source: Path, target: Path, *, is_synced: bool = True) -> None:
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a file of ours, even of an unreadable file."""
+    """Set the mode of a regular file of this user, even if it is unreadable. Raises OSError."""
     with folder_of(path) as folder:
         try:
             fd = os.open(path.name, PATH_ONLY | _FILE, dir_fd=folder)

@@ -42,7 +42,7 @@ def user_home() -> Path:
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """Return a path with `~` replaced; unchanged if the person has no home folder."""
+    """Return a path with `~` replaced; unchanged if this user has no home directory."""
     return Path(os.path.expanduser(path))
 
 
@@ -81,7 +81,7 @@ def input_at_start(run: Path) -> Path:
 
 
 class PathBelow:
-    """Descriptor: the path of this name below the `path` of the object that it is read from."""
+    """Descriptor: the path `name` below the `path` of the object whose attribute it is."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -67,7 +67,7 @@ def socket_url(home: Home) -> str:
 
 
 def remove_socket_folder(home: Home, url: str) -> None:
-    """Remove the socket's folder if it is outside the home, so that none is left in /tmp."""
+    """Remove the folder of the router's socket if it is outside the home (in /tmp, for example)."""
     folder = Path(url.removeprefix("ipc://")).parent
     if folder != home.system.sockets:
         with suppress(OSError):
@@ -101,7 +101,7 @@ def _remove_if_stale(folder: Path, now: float) -> bool:
 
 @contextmanager
 def _free_lock(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a router's socket in the block; yield whether no router holds it."""
+    """Lock the router's lock file in the block; yield whether no router holds that lock."""
     if not is_file(folder / LOCK):
         yield True  # no router has used it
         return
@@ -165,7 +165,10 @@ def _parents(environ: Mapping[str, str]) -> dict[str, Path]:
 
 
 def _why_not(variable: str, parent: Path, folder: Path) -> str:
-    """Return why the socket cannot be in `folder`, '' if it can; others may write in `parent`."""
+    """Return why the socket cannot be in `folder` below `parent`, '' if it can.
+
+    Other users may write in `parent`. `variable` is the environment variable that named it.
+    """
     if socket_length(folder) > LONGEST_SOCKET:
         return _too_long(folder)
     try:
@@ -203,8 +206,8 @@ class HomeLocked(Refused):
 class HomeLock:
     """The lock on one home, held from `acquire` to `release` or the end of the process (flock).
 
-    The folder of `file` is locked, because a file may be removed; the file contains our pid. `what`
-    and `whom` name the locked thing and its owner in messages.
+    The folder of `file` is locked, because a file may be removed; the file contains our pid. For
+    error messages `what` names the locked folder and `whom` the process that locks it.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ class HomeShare:
         self.release()
 
     def acquire(self, *, make: bool = False, on_wait: Callable[[], None] = lambda: None) -> None:
-        """Take the share; `make` creates its file, without which there is nothing to share.
+        """Take the share; does nothing if its file is missing, unless `make` creates the file.
 
         `on_wait` is called if a supervisor is ending: this waits until it has ended. A home whose
         file cannot be opened has no share; its supervisor reports the problem.
@@ -77,7 +77,10 @@ def is_used(home: Path) -> bool:
 
 
 def wait_until_unused(home: Path) -> None:
-    """Wait until no process has a share; none gets one afterwards until this process has ended."""
+    """Wait until no process has a share in the supervisor of a home, and refuse new shares.
+
+    They are refused until this process has ended.
+    """
     with suppress(OSError):
         fd = open_file(Home(home).system.users, os.O_RDONLY | os.O_CREAT)
         fcntl.flock(fd, fcntl.LOCK_EX)  # never closed: the end of the process releases it

@@ -88,7 +88,7 @@ class HostFolder:
 
     @property
     def has_joined(self) -> bool:
-        """Whether it holds the key of a host."""
+        """Whether this machine has joined a home: both its record and its key exist."""
         return is_file(self.record_file) and is_file(self.key_file)
 
     def join(self, record: HostRecord, key: CurveKey) -> None:
@@ -102,12 +102,12 @@ class HostFolder:
         replace_file(self.record_file, record.model_dump_json(indent=1))
 
     def leave(self) -> None:
-        """Remove key and record; the mirror stays."""
+        """Remove record, key and start count of this machine as a host; the mirror stays."""
         for file in (self.record_file, self.key_file, self.starts):
             remove_file(file)
 
     def record(self) -> HostRecord:
-        """Return the record. Raises Refused if it has not joined, Corrupt."""
+        """Return the record. Raises Refused if this machine has not joined a home, Corrupt."""
         return self._read(self.record_file, HostRecord)
 
     def key(self) -> CurveKey:

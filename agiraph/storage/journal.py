@@ -69,10 +69,10 @@ def _encoded(record: JsonObject) -> bytes:
 def split_records(
     data: bytes, name: str = "journal", base: int = 0
 ) -> tuple[list[JsonObject], int]:
-    """Return the records in `data`, and the number of bytes of its whole lines.
+    """Return the records in `data`, and the length in bytes of its complete lines.
 
-    Raises Corrupt for a complete line that is damaged. `base` is the offset of `data` in the file;
-    only the file's beginning may contain records without a checksum.
+    Raises DamagedJournal, naming `name`, for a complete line that is damaged. `base` is the offset
+    of `data` in the file; only the file's beginning may contain records without a checksum.
     """
     records: list[JsonObject] = []
     offset = 0
@@ -91,7 +91,7 @@ def split_records(
 
 
 def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
-    """Return the record of a line, None if it is damaged, and whether it has a checksum."""
+    """Return (record, whether the line has a checksum); the record of a damaged line is None."""
     body, check = line[:-CHECK_BYTES].removesuffix(b","), line[-CHECK_BYTES:]
     is_sum_right = check.endswith(b'%08x"}' % zlib.crc32(body))
     is_checked = check.startswith(CHECK)
@@ -105,7 +105,10 @@ def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
 
 
 def read_journal(path: Path) -> list[JsonObject]:
-    """Return the whole records of a journal that another process may be writing; [] if none."""
+    """Return the complete records of a journal, which another process may be writing.
+
+    [] if it is missing.
+    """
     try:
         with opened(path) as fd:
             data = read_descriptor(fd)
@@ -146,7 +149,7 @@ def read_on(path: Path, at: JournalPosition | None) -> JournalPage:
 
 
 def _stands_in(fd: int, at: JournalPosition) -> bool:
-    """Whether a position belongs to an open journal."""
+    """Whether the bytes before the position's offset are those that it remembers of its journal."""
     last = at.last.encode()
     if not 0 < len(last) <= at.offset:
         return False
@@ -216,7 +219,7 @@ class Journal:
 
     @property
     def mark(self) -> JournalPosition:
-        """The place of the next record."""
+        """The position after the last written record."""
         return JournalPosition(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
@@ -258,7 +261,10 @@ class Journal:
             self._behind = b""
 
     def try_sync(self) -> bool:
-        """Sync without waiting for space; return whether all is on disk. For any thread."""
+        """Sync once, and return whether all written records are on disk; a full disk gives False.
+
+        May be called in any thread.
+        """
         try:
             self._settle()
         except OSError:
@@ -267,7 +273,7 @@ class Journal:
         return True
 
     def _settle(self) -> None:
-        """Sync the written records, or undo the write, to be repeated the next time."""
+        """Sync the written records; on an error remove them from the file, to be written again."""
         begin = self._offset - len(self._behind)
         try:
             if os.fstat(self._fd).st_size < self._offset:
@@ -291,7 +297,9 @@ class Journal:
 
 
 def _last_of(data: bytes) -> str:
-    """Return the end of a record's line, which identifies its place."""
+    """Return the checksum field at the end of `data`, which identifies a position; '' without one.
+
+    '' without one."""
     last = data[-CHECK_BYTES - 1 :]
     return last.decode() if last.startswith(CHECK) else ""
 

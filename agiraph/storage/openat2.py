@@ -17,7 +17,7 @@ FAILED: Final = -1
 
 
 class _OpenHow(ctypes.Structure):
-    """`struct open_how`."""
+    """The kernel's `struct open_how`: flags, mode, and rules for resolving the path."""
 
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 

@@ -6,7 +6,7 @@ from agiraph.storage.files import make_folder, read_bytes, replace_bytes, set_mo
 
 
 def read_private(path: Path) -> bytes | None:
-    """Return a file's bytes, None if it is missing; its mode is corrected. Raises OSError."""
+    """Return a file's bytes, None if it is missing; its mode is set to 0600. Raises OSError."""
     try:
         set_mode(path, 0o600)
         return read_bytes(path)
@@ -15,6 +15,6 @@ def read_private(path: Path) -> bytes | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a whole file in one step; create its folder."""
+    """Write a whole file with mode 0600 in one step; create its folder with mode 0700."""
     make_folder(path.parent, 0o700)
     replace_bytes(path, text.encode(), 0o600)

@@ -107,7 +107,10 @@ def _home(path: Path, value: Any) -> Path:
 
 
 def _value(path: Path, key: str, value: Any) -> str | list[str]:
-    """Return the value of an option as text, as on the command line."""
+    """Return the value of the option `key` as text, or a list of texts, as on the command line.
+
+    Raises InvalidInput for a value of a wrong type.
+    """
     where, kinds = f"{path}: run.{key}", RUN_KEYS[key]
     for one in value if isinstance(value, list) and key in SEVERAL else [value]:
         if isinstance(one, bool) or not isinstance(one, kinds):

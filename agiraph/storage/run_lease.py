@@ -30,7 +30,7 @@ class RunLease:
         self._fd: int | None = None
 
     def begin(self) -> None:
-        """Attend the agent from now on, unless another command does.
+        """Lock the agent's file: the agent is attended, unless another command attends it already.
 
         Nothing is created in a home without services' files: no supervisor has run there. If the
         file cannot be opened, the agent is not attended.
@@ -44,7 +44,10 @@ class RunLease:
                     time.sleep(LOOK_SECONDS)
 
     def _opened(self) -> int | None:
-        """Return the file, locked; None if another process holds its lock, or just removed it."""
+        """Return a descriptor of the agent's file with its lock held.
+
+        None if another process holds the lock or has just removed the file.
+        """
         with opened(self._file, os.O_RDONLY | os.O_CREAT) as fd:
             if not can_lock(fd):
                 return None
@@ -53,14 +56,14 @@ class RunLease:
             return os.dup(fd) if is_there else None  # shares the lock of `fd`
 
     def detach(self) -> None:
-        """Let the agent continue without a command."""
+        """Remove the agent's file and end the lease: the agent continues without a command."""
         if self._fd is not None:
             with suppress(OSError):
                 remove_file(self._file)
             self.end()
 
     def end(self) -> None:
-        """Stop attending the agent: if it still works, it is left."""
+        """End the lease and leave the file: if the agent still works, it counts as left."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -79,7 +82,9 @@ def is_left(home: Path, agent: AgentId) -> bool:
 
 
 def left_agents(home: Path) -> list[AgentId]:
-    """Return the agents whose command has ended, independent of their present state."""
+    """Return the agents whose command has ended without detaching them; their runs may have ended.
+
+    Their runs may have ended."""
     try:
         known = [AgentId(entry.name) for entry in entries(Home(home).system.attended)]
     except OSError:
@@ -88,7 +93,10 @@ def left_agents(home: Path) -> list[AgentId]:
 
 
 def detach_agent(home: Path, agent: AgentId) -> None:
-    """Let an agent continue without a command if it was left; else its command still attends it."""
+    """Let a left agent continue without a command: remove its file.
+
+    Does nothing while a command attends the agent.
+    """
     if is_left(home, agent):
         with suppress(OSError):
             remove_file(_file(home, agent))

@@ -46,7 +46,9 @@ class SegmentReader:
         self._latest: dict[int, bytes] = {}
 
     def last(self) -> int:
-        """Return the number of the last record, 0 if there is none. Raises OSError."""
+        """Poll the log and return the number of its last record, 0 if it is empty. Raises OSError.
+
+        Raises OSError."""
         self._look()
         return self._last
 
@@ -105,7 +107,10 @@ class SegmentReader:
     # --- polling ---------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Read the lines written since the last poll."""
+        """Read the lines written since the last poll; reopen a log that was replaced.
+
+        Reopen the log if its active file was replaced.
+        """
         try:
             found = os.stat(self._name, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
@@ -123,7 +128,7 @@ class SegmentReader:
                 self._reopen()
 
     def _reopen(self) -> None:
-        """Open the log as if for the first time; a file that is not ours counts as missing."""
+        """Open the log again and forget all known lines; an unsafe file counts as missing."""
         try:
             self._begin()
         except UnsafeFile:
@@ -146,7 +151,10 @@ class SegmentReader:
         raise Corrupt(f"{self._path} begins with a record that an older segment has")
 
     def _base_of(self, file: BinaryIO) -> int:
-        """Return the number of records before the active file."""
+        """Return the number of records in full segments, before the active file's first line.
+
+        Raises _Changed if the active file has become a full segment.
+        """
         sealed = self._sealed[-1].last if self._sealed else 0
         line = file.readline()
         base = _seq(line) - 1 if line.endswith(b"\n") else sealed
@@ -157,7 +165,7 @@ class SegmentReader:
         return base
 
     def _scan(self, file: BinaryIO) -> None:
-        """Read the whole lines after the known ones."""
+        """Read the complete lines after the known ones. Raises _Changed for a replaced file."""
         if self._inode != os.fstat(file.fileno()).st_ino:
             raise _Changed
         file.seek(self._end - len(self._known))
@@ -185,7 +193,7 @@ class SegmentReader:
 
 
 class _Changed(Exception):
-    """The active file was replaced."""
+    """The active file was replaced while it was being read."""
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -193,7 +201,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _lines_of(segment: Segment, seq: int, count: int) -> list[Line]:
-    """Return `count` lines of a full segment, starting with number `seq`."""
+    """Return `count` pairs (number, line) of a full segment, starting with number `seq`."""
     with _opened(segment.path) as file:
         file.seek(_place_of(file, segment, seq))
         lines = [(seq + number, file.readline()) for number in range(count)]
@@ -222,7 +230,7 @@ def _place_of(file: BinaryIO, segment: Segment, seq: int) -> int:
 
 
 def _seq(line: bytes) -> int:
-    """Return the number of a line's record, 0 if it has none."""
+    """Return the `seq` in a line, 0 if the line is no JSON object with a number."""
     try:
         record = parse_json(line)
     except ValueError:

@@ -112,7 +112,7 @@ class SegmentedJournal:
 
     @property
     def place(self) -> LogPosition | None:
-        """The place of the next record, None if it begins a segment."""
+        """The position after the last record; None if the next record begins a new segment."""
         return LogPosition(self.base, self._journal.mark) if self._journal else None
 
     def append(self, *records: JsonObject) -> int:
@@ -145,11 +145,14 @@ class SegmentedJournal:
             self._journal.sync()
 
     def try_sync(self) -> bool:
-        """Sync without waiting for space; return whether all is on disk. For any thread."""
+        """Sync once, and return whether all written records are on disk; a full disk gives False.
+
+        May be called in any thread.
+        """
         return self._journal is None or self._journal.try_sync()
 
     def _turn(self) -> None:
-        """Make the active file a full segment."""
+        """Rename the active file to a full segment; the next write creates a new active file."""
         assert self._journal is not None
         last = self.count
         self._journal.sync()
@@ -178,7 +181,10 @@ class SegmentedJournal:
 
 
 def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
-    """Return the number of records before the active file."""
+    """Return the number of records in full segments, before the active file's `records`.
+
+    Raises Corrupt if the active file begins with a record that a segment contains.
+    """
     sealed = segments_of(path)
     before = sealed[-1].last if sealed else 0
     base = seq_of(records[0]) - 1 if records and seq_of(records[0]) else before

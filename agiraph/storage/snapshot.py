@@ -67,7 +67,10 @@ class Snapshots(Generic[S]):
         return mark, loaded
 
     def keep_if_due(self, mark: JournalPosition, state: S) -> None:
-        """Write the state if the journal has grown enough since the last time."""
+        """Write the state if the journal has grown enough since the last snapshot (`is_due`).
+
+        `mark` is the position in the journal to which `state` belongs. A failed write is ignored.
+        """
         if not is_due(mark.count, self._count):
             return
         data = self._adapter.dump_json(state)
@@ -78,7 +81,7 @@ class Snapshots(Generic[S]):
 
     @cached_property
     def _shape(self) -> int:
-        """The checksum of the state's schema."""
+        """A checksum of the state's JSON schema: a snapshot of another schema is not loaded."""
         shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
         return zlib.crc32(shape.encode())
 

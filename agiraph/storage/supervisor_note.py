@@ -43,7 +43,7 @@ def write_note(
     variables: tuple[str, ...] = (),
     addresses: Mapping[str, str] = NONE,
 ) -> None:
-    """Write the note of this process, if the disk allows it; the home's lock must be held."""
+    """Write the note of this process, a supervisor that holds the home's lock."""
     note = SupervisorNote(
         pid=os.getpid(),
         since=since,
@@ -57,7 +57,7 @@ def write_note(
 
 
 def remove_note(home: Home) -> None:
-    """Remove the note of this process."""
+    """Remove the note of this process; errors are ignored."""
     with suppress(OSError):
         remove_file(home.system.note)
 
@@ -81,7 +81,7 @@ def belongs_to_users(home: Path) -> bool:
 
 
 def holder_of(home: Path) -> int | None:
-    """Return the pid beside the lock of a home, None if there is none."""
+    """Return the pid that the holder of a home's lock has written, None if there is none."""
     return pid_in(Home(home).system.lock)
 
 
@@ -113,7 +113,10 @@ def pid_here(written: int, folder: Path) -> int | None:
 
 
 def _holds(pid: int, held: os.stat_result) -> bool:
-    """Whether a process has a folder open, like the holder of its lock."""
+    """Whether a process has the folder with status `held` open, as the holder of its lock has.
+
+    True if that cannot be examined.
+    """
     folder = f"{PROC}/{pid}/fd"
     try:
         names = os.listdir(folder)  # plain: /proc
@@ -129,7 +132,7 @@ def _holds(pid: int, held: os.stat_result) -> bool:
 
 
 def _inner_pid(pid: int) -> int | None:
-    """Return a process's pid in its own namespace, None if that is this namespace."""
+    """Return a process's pid in its own PID namespace, None if that is our namespace."""
     with suppress(OSError), open(f"{PROC}/{pid}/status", encoding="utf-8") as file:  # plain: /proc
         for line in file:
             if line.startswith("NSpid:"):

@@ -26,7 +26,7 @@ FORGOTTEN_SECONDS = 7 * 86_400.0
 
 
 class Transfers:
-    """The unfinished files below `folder`, which must be on the file system of their places."""
+    """The unfinished files below `folder`, on the file system of the finished ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,7 +39,10 @@ class Transfers:
                 remove_file(self._folder / entry.name)
 
     def wanted(self, sender: str, file: FileOffer, place: Path) -> int:
-        """Return the offset of the next byte needed, `file.size` if the file is complete."""
+        """Return the offset of the next byte needed, `file.size` if `place` has all of it.
+
+        `sender` identifies the transfer together with `file`.
+        """
         status = status_of(place)
         is_alike = status is not None and kind_of(status) == "file" and status.st_size == file.size
         if is_alike and digest_of(place) == file.digest:
@@ -50,8 +53,11 @@ class Transfers:
         return min(part.st_size, max(file.size - 1, 0))  # the last byte moves it to its place
 
     def take(self, sender: str, file: FileOffer, place: Path, offset: int, data: bytes) -> int:
-        """Add a part; return the result of `wanted` after it. Raises InvalidInput for wrong
-        content."""
+        """Store a part that begins at `offset`; return the offset of the next byte needed.
+
+        The complete file is moved to `place`. Raises InvalidInput for too many bytes or a wrong
+        digest.
+        """
         part = self._part(sender, file)
         if offset + len(data) > file.size:
             raise InvalidInput(f"'{file.path}' was announced with {file.size} bytes, not more")

@@ -105,7 +105,7 @@ class Uploads:
         return self._noted(upload)
 
     def forget_unused(self, used: set[Path], now: float) -> None:
-        """Remove unfinished files, and old uploads that are not an agent's input."""
+        """Remove unfinished files, and old uploads that are not in `used`, the agents' inputs."""
         self._transfers.forget_old(now)
         for entry in entries(self._folder):
             path = self._folder / entry.name.removesuffix(MANIFEST)
@@ -115,7 +115,10 @@ class Uploads:
                 remove_file(self._folder / entry.name)
 
     def _noted(self, upload: Upload) -> Upload:
-        """Register an incomplete upload; sync a complete one, once for all small files."""
+        """Remember an incomplete upload; sync the files of a complete one. Return it.
+
+        One sync of the whole system serves all small files.
+        """
         if upload.wanted:
             self._open[upload.id] = upload
         else:
@@ -124,7 +127,10 @@ class Uploads:
         return upload
 
     def _take_of_first(self, upload: Upload, data: memoryview) -> int:
-        """Store the data of the first wanted file; return the number of its bytes."""
+        """Store bytes of the first wanted file from the start of `data`; return how many.
+
+        Raises Refused if they are not the next bytes needed.
+        """
         file, offset = upload.wanted[0]
         piece = bytes(data[: file.size - offset])
         place = upload.path / file.path
@@ -145,7 +151,7 @@ class Uploads:
     def _missing(
         self, upload: Upload, files: Sequence[FileEntry]
     ) -> Iterator[tuple[FileOffer, int]]:
-        """Create the entries that need no bytes; yield the other files with their next offsets."""
+        """Create folders, links, empty files and copies of known content; yield the other files."""
         elsewhere: dict[str, Path] | None = None
         for one in files:
             place = upload.path / one.path
@@ -166,7 +172,9 @@ class Uploads:
                     yield offer, offset
 
     def _contents(self, id: str) -> dict[str, Path]:
-        """Return the paths in other uploads, existing or removed, by content digest."""
+        """Return the paths of files in other uploads by content digest; a path may no longer exist.
+
+        A path may no longer exist."""
         found: dict[str, Path] = {}
         for entry in entries(self._folder):
             name = entry.name.removesuffix(MANIFEST)
@@ -184,7 +192,10 @@ def _place_whole(file: FileOffer, place: Path, data: bytes) -> None:
 
 
 def _copied(contents: dict[str, Path], offer: FileOffer, place: Path) -> bool:
-    """Copy a file whose content another upload has; return False if it is no longer there."""
+    """Copy a file's content from another upload to `place`; False if it is no longer there.
+
+    `contents` maps digests to paths.
+    """
     source = contents.get(offer.digest)
     try:
         if source is None:

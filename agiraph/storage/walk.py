@@ -38,7 +38,7 @@ class UnsafeFile(OSError):
         return f"{self.filename} {self.strerror}"
 
     def with_advice(self) -> str:
-        """Return the path of a file of ours, its fault and a remedy."""
+        """Return the path, the problem, and advice to a person on how to remove it."""
         if self.errno == errno.EMLINK:
             return f"{self}: replace it by a copy of itself; `agiraph doctor` names all such files"
         return f"{self}: restore the file from a backup, or move it away to start without it"
@@ -58,7 +58,7 @@ def is_about_place(error: OSError) -> bool:
 
 
 def kind_of(status: os.stat_result) -> Kind:
-    """Return the kind of file that a status describes."""
+    """Return the kind of a file: 'file', 'folder', 'link' or 'other'."""
     mode = status.st_mode
     if stat.S_ISREG(mode):
         return "file"
@@ -68,7 +68,7 @@ def kind_of(status: os.stat_result) -> Kind:
 
 
 def etag_of(status: os.stat_result) -> str:
-    """Return a value that changes whenever a file does, quoted for HTTP."""
+    """Return an HTTP ETag (quoted) of a file, from its change time, size and inode."""
     return f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
 
 
@@ -146,7 +146,10 @@ def _with_path(error: OSError, place: str) -> OSError:
 
 
 def explained(error: OSError, name: str, fd: int, place: str) -> OSError:
-    """Return the error to raise for a name that could not be opened."""
+    """Return the error to raise after opening `name` in the folder `fd` failed.
+
+    It is an UnsafeFile if a link or an odd kind of file is the cause; `place` is the whole path.
+    """
     number = error.errno or 0
     if number == errno.ENOTDIR and _is_link(name, fd):
         number = errno.ELOOP

@@ -37,9 +37,9 @@ PLAIN: Final = "#eef2fb"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node in a drawing; `needs` are the places of the nodes it waits for.
+    """A node in a drawing; `needs` are the indices of the boxes that it waits for.
 
-    `when` are the conditions on some of these, by their places; `is_each`: it is done for each item
+    `when` are conditions on some of these, by index; `is_each`: the node is repeated for each item
     of a list.
     """
 
@@ -53,18 +53,21 @@ class Box:
 
     @property
     def under(self) -> str:
-        """The second line: the role and the status of the node."""
+        """The second line of the box's text: role, "for each", and status."""
         return ", ".join(filter(None, (self.role, "for each" * self.is_each, self.status)))
 
 
 def _after(boxes: Sequence[Box], box: Box) -> str:
-    """Return the titles that a box waits for, with the conditions."""
+    """Return the titles of the boxes that `box` waits for, with conditions: `A, B if score > 3`."""
     called = ((boxes[one].title, box.when.get(one)) for one in box.needs)
     return ", ".join(f"{title} if {text}" if text else title for title, text in called)
 
 
 def levels(boxes: Sequence[Box]) -> list[int]:
-    """Return for each box the length of its longest path from a beginning; 0 with a cycle."""
+    """Return for each box its layer, the length of its longest path from a box without needs.
+
+    All are 0 if the graph has a cycle.
+    """
     waits = {str(number): [str(one) for one in box.needs] for number, box in enumerate(boxes)}
     order = [] if find_cycle(waits) else dependencies_first(waits)
     found = [0] * len(boxes)
@@ -125,7 +128,7 @@ def _code(text: str) -> str:
 
 
 def dot(boxes: Sequence[Box]) -> str:
-    """Return the graph in the language of Graphviz."""
+    """Return the graph in DOT, the language of Graphviz."""
     lines = [
         "digraph plan {",
         '    node [shape=box, style="rounded,filled", fontname="sans-serif"];',
@@ -147,7 +150,7 @@ def dot(boxes: Sequence[Box]) -> str:
 
 @dataclass(slots=True)
 class Spot:
-    """A place in a layer: a box, or a bend of an edge that passes (`box` None)."""
+    """A place in a layer: a box, or a bend of an edge that crosses the layer (`box` None)."""
 
     box: int | None
     layer: int
@@ -157,12 +160,12 @@ class Spot:
 
     @property
     def width(self) -> int:
-        """Its width in pixels."""
+        """The width of the spot in pixels."""
         return BEND_WIDTH if self.box is None else BOX_WIDTH
 
     @property
     def top(self) -> int:
-        """Its upper edge in pixels."""
+        """The upper edge of the spot in pixels."""
         return MARGIN + self.layer * (BOX_HEIGHT + GAP_DOWN)
 
 
@@ -237,7 +240,9 @@ def _set(layer: Sequence[Spot], width: int) -> None:
 
 
 def _edge(boxes: Sequence[Box], high: Spot, low: Spot) -> str:
-    """Return a part of an edge; the last part shows the condition."""
+    """Return the SVG path from spot `high` to `low`; the part that ends at a box has the condition.
+
+    The part that ends at a box has the condition."""
     begin = high.top + BOX_HEIGHT
     bend = (low.top - begin) / 2
     path = f"M{high.x:g} {begin} C{high.x:g} {begin + bend:g} {low.x:g} {low.top - bend:g}"

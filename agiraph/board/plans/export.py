@@ -57,7 +57,7 @@ def _role(board: Board, node: WorkNode) -> RoleForm:
 
 
 def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
-    """Return the terms of the plan's contract: those that differ from the run's."""
+    """Return the contract of a plan: the terms in which its stage differs from the run."""
     run, first = board.run, firsts[0]
     usual = run.contract if run else StageContract()
     has = board.stages[first.stage].contract
@@ -78,7 +78,7 @@ def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
 
 
 def _shown(form: BaseModel) -> dict[str, Any]:
-    """Return the values that are not defaults, by the first name of each key in plan files."""
+    """Return a form's values without defaults, each under the first name of its key."""
     shown = {}
     for name, value in form.model_dump(mode="json", exclude_defaults=True).items():
         names = type(form).model_fields[name].validation_alias

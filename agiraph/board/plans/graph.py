@@ -37,7 +37,7 @@ DUMPER.add_representer(
 
 
 def to_yaml(plan: Mapping[str, Any]) -> str:
-    """Return a plan file of these plain values."""
+    """Return the YAML text of a plan file with these plain values."""
     text: str = yaml.dump(plan, Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=100)
     return text
 
@@ -101,7 +101,10 @@ class Graph:
 
     @classmethod
     def from_plan(cls, plan: Plan) -> "Graph":
-        """Return a plan's nodes; of its contract only the effect on dependencies is kept."""
+        """Return the graph of a plan's nodes; raises InvalidInput as `validate`.
+
+        Of the plan's contract only its effect on dependencies is kept.
+        """
         workers = {worker.name: worker for worker in plan.workers}
         graph = cls((_of_plan(node, workers) for node in plan.nodes), goal=plan.goal)
         graph.validate()
@@ -185,7 +188,7 @@ class Graph:
         return parse_plan(self.to_json(), "graph")
 
     def without(self, ids: Iterable[str]) -> "Graph":
-        """Return the graph without some nodes and without dependencies on them."""
+        """Return a copy without the nodes `ids`; other nodes lose their dependencies on them."""
         gone = set(ids)
         kept = (node for node in self.nodes if node.id not in gone)
         left = Graph((_without(node, gone) for node in kept), goal=self.goal)
@@ -233,7 +236,7 @@ class Graph:
         return drawing.page(self._boxes(), self.goal or "Plan")
 
     def to(self, form: GraphForm) -> str:
-        """Return the graph in one of its forms."""
+        """Return the graph as text in the form `form`, by the matching method `to_...`."""
         made: dict[GraphForm, Callable[[], str]] = {
             "tree": self.to_tree,
             "mermaid": self.to_mermaid,

@@ -130,7 +130,10 @@ def _terms(plan: Plan, first: PlanNode) -> StageTerms:
 
 
 def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPath) -> str:
-    """Add a worker to the workers of the plan; the same name is the same worker."""
+    """Add a worker to `workers` and return its name; a known name must have the same spec.
+
+    Raises WrongAt with `place` if the two specs differ.
+    """
     try:
         key = check_worker_name(worker.name).casefold()
     except InvalidInput as error:
@@ -186,7 +189,7 @@ def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
 
 
 def _behind(lost: Iterable[str], waits: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the nodes that wait for lost nodes, directly or not, each with the awaited node."""
+    """Return the nodes that wait for `lost` nodes, directly or not, each with the node awaited."""
     behind: dict[str, str] = {}
     waiting: dict[str, list[str]] = {}
     for id, needs in waits.items():
@@ -229,7 +232,7 @@ def _twin(id: str, other: KeyPath) -> str:
 
 
 def _with_flow(form: GraphNode, node: PlanNode, names: Mapping[str, str]) -> PlanNode:
-    """Return the plan's node with the conditions and the `for_each` of its form, by name."""
+    """Return the plan's node with `when` and `for_each` of its form; ids become names."""
     each = form.for_each
     flow: dict[str, Any] = {
         "when": {names[one]: text for one, text in form.when.items()},
@@ -260,7 +263,7 @@ def _plan_node(
     stage: str = "",
     refs: Mapping[str, str] = MappingProxyType({}),
 ) -> PlanNode:
-    """Return the node of a form, with a ref to each node that is done before it."""
+    """Return the plan's node for a form; it depends on `before` and has a ref to each of them."""
     known = {one: one for one in before} | dict(refs)
     placed = {"name": name, "dependencies": before, "refs": known, "worker": worker}
     return PlanNode.model_validate(
@@ -317,7 +320,7 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
 
 
 def _stages_on_the_board(form: CollaborationFile) -> int | None:
-    """Return the limit of stages for the board; if not reconvened, the plan's stages are one."""
+    """Return the limit of stages for the board; WrongAt if the plan exceeds its own limit."""
     limit, own = form.contract.max_stages, len(form.stages)
     if limit is None:
         return None

@@ -15,7 +15,7 @@ END = "<!-- end of the board -->"
 
 
 def plan_page(board: Board) -> str:
-    """Return the whole page; the run must have been started."""
+    """Return the text of the plan page; the board must have a run."""
     assert board.run is not None
     lines = ["# Plan", "", f"Goal: {board.run.goal}", ""]
     for stage in board.stages:
@@ -60,7 +60,7 @@ def _stage(board: Board, stage: Stage) -> list[str]:
 
 
 def _terms(contract: StageContract, usual: StageContract) -> str:
-    """Return the differences of a contract from the run's own, in words."""
+    """Return the terms in which a stage's contract differs from the run's, in words."""
     terms = []
     if contract.checkpoint_policy != usual.checkpoint_policy:
         terms.append(f"{contract.checkpoint_policy.replace('_', ' ')}")

@@ -39,7 +39,7 @@ NAMES_PROGRAMS: Final = ("agent_command", "checks")
 
 
 def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: int) -> str:
-    """Return the plan file of an answer; InvalidInput says why it cannot be followed.
+    """Return the text of a plan file for a planner's answer; InvalidInput says what is wrong.
 
     In a static plan no worker leads: nothing is planned later.
     """

@@ -53,7 +53,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class PlanForm(BaseModel):
-    """A part of a plan file."""
+    """Base of all parts of a plan file: unknown keys are errors."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="forbid", coerce_numbers_to_str=True
@@ -120,12 +120,12 @@ class GraphNode(NodeForm):
 
     @property
     def leads(self) -> bool:
-        """Whether its worker may lead: by `can_lead`, by default for the role `manager`."""
+        """Whether the node's worker may lead: `can_lead`, by default for the role `manager`."""
         return self.role.casefold() == MANAGER if self.can_lead is None else self.can_lead
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The ids of all nodes that it waits for: its `deps`, and the nodes of its `refs`."""
+        """The ids of the nodes that this node waits for: its `deps` and those in its `refs`."""
         heads = (value.partition("/")[0] for value in self.refs.values())
         return tuple(dict.fromkeys((*self.deps, *heads)))
 
@@ -218,7 +218,7 @@ def _or_one_text(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_all(form: type[BaseModel], schema: dict[str, Any]) -> None:
-    """Add the alternative names of keys; a required key may use any of its names."""
+    """Add the alternative names of keys to a form's schema; a required key may have any of them."""
     wanted = schema.pop("required", [])
     for name in form.model_fields:
         first, *others = keys_of(form, name)

@@ -29,7 +29,7 @@ NO_RESULT = "; '{name}' published no result.json that can be read, so its result
 
 
 class _Undecidable(Exception):
-    """A node cannot be decided; the text is the reason of its failure."""
+    """The conditions of a node cannot be evaluated; the node fails with this text as its reason."""
 
 
 def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardEvent, ...]:
@@ -56,7 +56,7 @@ def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardE
 
 
 def refs_of(board: Board, node: WorkNode) -> dict[str, str]:
-    """Return the refs of a node without refs to nodes that were skipped or do not count."""
+    """Return the refs of a node, without refs to dependencies that were skipped or do not count."""
     idle = [
         board.nodes[one]
         for one in node.dependencies
@@ -105,7 +105,7 @@ def _why(board: Board, node: WorkNode) -> str:
 def _expanded(
     board: Board, node: WorkNode, each: ForEach, edges: dict[NodeId, bool], now: float
 ) -> tuple[BoardEvent, ...]:
-    """Return the events that replace a node by its copies, or skip it without an item."""
+    """Return the events that replace a node by copies, one per item, or skip it without items."""
     source = board.nodes[NodeId(each.node)]
     if not edges.get(source.id, False):
         reason = f"there is nothing to do it for: '{source.name}' was skipped or does not count"
@@ -167,7 +167,10 @@ def _copy(
 
 
 def _task(task: str, called: str, item: Any) -> str:
-    """Return the task of one item: with its placeholders filled, or with the item below it."""
+    """Return the task of one copy: `{called}` and `{called.field}` are replaced by the item.
+
+    An object, a list, or an item without a placeholder is added below the task as JSON.
+    """
     places = re.compile(r"\{" + re.escape(called) + r"((?:\.\w+|\[\d+\])*)\}")
     filled = places.sub(lambda place: _shown(_field(item, called, place.group(1))), task)
     is_whole = bool(places.search(task)) and not isinstance(item, dict | list)

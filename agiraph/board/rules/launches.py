@@ -31,7 +31,7 @@ KEPT: Final = (
 
 
 class _Draft:
-    """The board with the drafted events applied, and these events."""
+    """A board with the events drafted so far applied, and these events."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -67,7 +67,10 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
 
 
 def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
-    """Return the event that opens the coordinator's stage; a lead's is part of the open one."""
+    """Return the event that opens the coordinator's stage; () for the stage of a lead.
+
+    A lead's stage is part of the open stage. IllegalTransition if a stage is open already.
+    """
     if command.parent_node is not None:
         return ()
     if board.open_stage is not None:
@@ -100,7 +103,7 @@ def _plan_stage(board: Board, command: c.LaunchRoles) -> str:
 
 
 def _require_hired_by(board: Board, named: str, command: c.LaunchRoles) -> None:
-    """Refuse a lead's request to retire a worker that another entity has hired."""
+    """Raise IllegalTransition if a lead retires the worker `named` that another entity hired."""
     worker, by = find_worker(board, named), command.cause.partition("#")[0]
     if command.parent_node is not None and worker.cause.partition("#")[0] != by:
         raise IllegalTransition(f"worker '{worker.name}' was not hired by you: let it stay")
@@ -115,7 +118,10 @@ def _refuse_twins(roles: tuple[RoleSpec, ...]) -> None:
 
 
 def _persisting(board: Board, role: RoleSpec) -> Worker | None:
-    """Return the worker of the team that continues as this role; refused if it would change."""
+    """Return the worker on the team that continues as this role, None if a worker is to be hired.
+
+    IllegalTransition if the role asks for another value of one of its KEPT fields.
+    """
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
         return None

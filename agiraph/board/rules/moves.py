@@ -21,7 +21,7 @@ from agiraph.core.node_changes import NodeMove
 
 
 def move(board: Board, command: c.MoveNode, now: float) -> tuple[BoardEvent, ...]:
-    """Move a node to another worker, or to a worker with another model; () if it is there."""
+    """Return the events that move a node to another worker or model; () if it is there already."""
     if command.worker is None and command.model is None:
         raise InvalidInput("name a worker of the team, a model, or both")
     node = find_node(board, command.node)
@@ -74,7 +74,7 @@ def _can_anybody(board: Board, node: WorkNode) -> bool:
 
 
 def _is_so(board: Board, node: WorkNode, worker: Worker | None, wanted: WorkNode) -> bool:
-    """Whether a node is, or will be, at the target of the move."""
+    """Whether a node has, or is reserved for, the worker and model that a move asks for."""
     if node.move is not None:
         return False
     if node.status == "pending":

@@ -50,7 +50,7 @@ class WaitCycle(IllegalTransition):
 
 
 def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent, ...]:
-    """Put a node on the board; the same cause puts it there once."""
+    """Return the events that put a node on the board; () if its cause has created one already."""
     if board.node_by_cause(command.cause):
         return ()
     run, spec = require_running(board), command.spec
@@ -118,7 +118,7 @@ def _wanted(board: Board, spec: NodeSpec, hired: tuple[BoardEvent, ...]) -> Work
 
 
 def _each(board: Board, each: ForEach | None) -> ForEach | None:
-    """Return the `for_each` of a node, with the id of the node that has the list."""
+    """Return the `for_each` with the id of the node that has the list; InvalidInput."""
     if each is None:
         return None
     return each.model_copy(update={"node": find_node(board, each.node).id})
@@ -138,7 +138,7 @@ def _require_room(board: Board, run: RunFacts, cause: str) -> None:
 
 
 def _type(spec: NodeSpec, wanted: Worker | None) -> WorkerType | None:
-    """Return the type of worker that a node asks for; a command means an external agent."""
+    """Return the type of worker that a node asks for; with an `agent_command` an external agent."""
     if not (spec.agent_command or "").strip():
         if spec.type == "autonomous" and wanted is None:
             raise InvalidInput("an autonomous node needs an agent_command or a named worker")
@@ -165,7 +165,7 @@ def dependencies_of(
 
 
 def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEvent, ...]:
-    """Reserve a pending node for a worker; the scheduler assigns it when both are free."""
+    """Reserve a pending node for a worker; the scheduler assigns the node when both are free."""
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require(node, "reserved", "pending")
@@ -258,7 +258,7 @@ def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEven
 
 
 def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEvent, ...]:
-    """Complete a node, once."""
+    """Complete a node; () if it is completed already. Raises IllegalTransition, InvalidInput."""
     node = find_node(board, command.node)
     _require_attempt(node, command.attempt)
     if node.status == "completed":
@@ -273,7 +273,7 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
 
 
 def _require_below(folder: str, files: Iterable[str]) -> None:
-    """Raise InvalidInput for a path that leads out of a node's folder."""
+    """Raise InvalidInput for a path in `files` that leads out of the node's folder `folder`."""
     for file in files:
         if not is_below(file):
             raise InvalidInput(
@@ -283,7 +283,10 @@ def _require_below(folder: str, files: Iterable[str]) -> None:
 
 
 def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...]:
-    """Fail a node that has not ended."""
+    """Fail a node; () if it has failed already. Raises IllegalTransition, InvalidInput.
+
+    A node that is to be moved is released instead.
+    """
     node = find_node(board, command.node)
     if command.attempt is not None:
         _require_attempt(node, command.attempt)
@@ -320,7 +323,7 @@ def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent,
 
 
 def _started(node: WorkNode, now: float) -> tuple[BoardEvent, ...]:
-    """Return the start that a worker's first report implies, so that no state is ever skipped."""
+    """Return the event NodeStarted if a report of the node's worker implies it, else ()."""
     return (e.NodeStarted(ts=now, node_id=node.id),) if node.status == "assigned" else ()
 
 

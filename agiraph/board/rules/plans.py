@@ -39,14 +39,14 @@ def incomplete_of_plan(board: Board) -> tuple[WorkNode, ...]:
 
 
 def _is_spared(board: Board, node: WorkNode) -> bool:
-    """Whether the policy of a node's stage, in the plan or on the board, was met without it."""
+    """Whether the policy of a node's stage (board or plan) was met without the node."""
     if board.stages[node.stage].over in ("majority", "any"):
         return True
     return node.enough != ALL and is_enough(plan_stage_of(board.nodes.values(), node))
 
 
 def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:
-    """Return the nodes that `who` cancelled, and the nodes that failed because of them."""
+    """Return the nodes that `who` cancelled, and nodes that failed because they need one of them."""
     lost: set[NodeId] = set()
     for node in board.nodes.values():  # in the order of creation: dependencies come first
         never_began = node.status == "failed" and board.times[node.id].assigned is None
@@ -57,7 +57,7 @@ def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:
 
 
 def given_up_of_plan(board: Board) -> tuple[WorkNode, ...]:
-    """Return the required nodes of the plan that the coordinator cancelled, or lost by doing so."""
+    """Return the required nodes of the plan that the coordinator cancelled or so lost."""
     lost = lost_to(board, "coordinator")
     missing = incomplete_of_plan(board)
     return tuple(node for node in missing if node.id in lost and not node.optional)

@@ -61,7 +61,7 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
 
 
 def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[BoardEvent, ...]:
-    """Retry a failed node that has retries left, after its delay."""
+    """Let the board retry a failed node after its delay; () if it has no retries left."""
     node = find_node(board, command.node)
     if not board.is_done_again(node):
         return ()
@@ -104,14 +104,14 @@ def _once_more(
 
 
 def _has_used(board: Board, other: WorkNode, node: WorkNode) -> bool:
-    """Whether another node has begun that needs this one, or refers to its published files."""
+    """Whether `other` needs the result of `node` and has begun, or has evaluated it."""
     needs = node.id in other.dependencies or other.refers_to(node)
     is_decided = bool(other.edges or other.copies) or other.status == "skipped"
     return needs and (is_decided or board.times[other.id].assigned is not None)
 
 
 def _require_run(board: Board) -> None:
-    """Refuse a run that was completed or abandoned: its result is final."""
+    """Raise IllegalTransition unless the run is running or failed: other results are final."""
     run = board.run
     if run is None or run.status not in ("running", "failed"):
         status = run.status if run is not None else "not begun"
@@ -130,7 +130,10 @@ def _require_stage(board: Board, node: WorkNode, now: float) -> None:
 
 
 def _failed_for(board: Board, found: set[NodeId]) -> dict[NodeId, None]:
-    """Return the nodes that failed without an attempt because one of these did."""
+    """Return the nodes that failed without an attempt because a node in `found` failed.
+
+    They are added to `found`.
+    """
     more: dict[NodeId, None] = {}
     for node in board.nodes.values():  # in order of creation: dependencies come first
         parent = board.nodes[node.parent_node] if node.parent_node else None

@@ -27,7 +27,7 @@ def require_running(board: Board) -> RunFacts:
 
 
 def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ...]:
-    """Begin the run; a board has one run."""
+    """Begin the run of a board; () if it has begun. Raises IllegalTransition for another run."""
     if board.run is not None:
         if board.run.id == command.run_id:
             return ()
@@ -58,7 +58,10 @@ def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[Boa
 
 
 def _is_done(board: Board, command: c.FinishRun | c.StopRun) -> bool:
-    """Whether a command has had its effect; finishing a run may have made it fail."""
+    """Whether the run has already ended as the command asks.
+
+    FinishRun may have ended the run as failed; the same summary identifies that.
+    """
     if board.run is None:
         return False
     if isinstance(command, c.StopRun):

@@ -62,7 +62,9 @@ def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e
 
 
 def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
-    """Return the stage with these terms; missing terms are as planned, or the run's."""
+    """Return the next stage with these terms; missing ones are from the planned stage, or the run.
+
+    Missing ones are from the planned stage, or the run."""
     run = require_running(board)
     plan = board.planned or StagePlan(name=f"Stage {len(board.stages) + 1}", contract=run.contract)
     if terms is None:
@@ -127,9 +129,9 @@ def stage_to_meet(board: Board) -> int | None:
 
 
 def due_at(board: Board) -> float | None:
-    """Return when the time of the open stage is over, in seconds since the epoch.
+    """Return when the time limit of the open stage ends, in seconds since the epoch.
 
-    None if it has no limit, is over, or all its nodes have ended.
+    None if the stage has no limit or is over, or if all its nodes have ended.
     """
     if not board.is_running or board.open_stage is None:
         return None
@@ -146,7 +148,7 @@ def _ends_at(stage: Stage) -> float | None:
 
 
 def is_late(stage: Stage, now: float) -> bool:
-    """Whether the time of a stage is over."""
+    """Whether the time limit of a stage has passed."""
     at = _ends_at(stage)
     return at is not None and now >= at
 
@@ -162,7 +164,7 @@ def over_in_words(over: StageOver, contract: StageContract) -> str:
 
 
 def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
-    """Let the open stage run; () if there is none or it runs already."""
+    """Let the open stage run, because the coordinator waits for it; () if it runs already."""
     index = board.open_stage
     if not board.is_running or index is None or board.stages[index].status != "planning":
         return ()

@@ -102,7 +102,10 @@ def open_below(board: Board, node: WorkNode) -> Iterator[WorkNode]:
 
 
 def cancelled_with(board: Board, node: WorkNode, why: str, now: float) -> tuple[BoardEvent, ...]:
-    """Return the cancellations of all open sub-nodes of a node that ends without its result."""
+    """Return the cancellations of all open nodes below a node that has not been completed.
+
+    `why` says how that node ended.
+    """
     reason = f"its parent node '{node.name}' {why}"
     below = open_below(board, node)
     return tuple(e.NodeCancelled(ts=now, node_id=child.id, reason=reason) for child in below)

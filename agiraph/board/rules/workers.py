@@ -14,7 +14,7 @@ from agiraph.core.models import Worker
 
 
 def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Add a worker; a repeated cause adds it once."""
+    """Add a worker to the team; () if its cause has added one. IllegalTransition, InvalidInput."""
     if board.worker_by_cause(command.cause):
         return ()
     run = require_running(board)
@@ -50,7 +50,7 @@ def require_lead(board: Board, named: str) -> None:
 
 
 def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Remove a worker that holds no node and that no node is reserved for."""
+    """Remove a worker from the team; () if it has left. IllegalTransition if a node needs it."""
     worker = find_worker(board, command.worker)
     if worker.status == "stopped":
         return ()

@@ -24,7 +24,10 @@ class KnowledgeUnavailable(Exception):
 
 
 class KnowledgeDatabase:
-    """The knowledge database of a home. `prepare` is called before it is opened, in its thread."""
+    """The knowledge database of a home; it is used in a thread of its own.
+
+    `prepare` is called in that thread before the file is opened.
+    """
 
     def __init__(self, path: Path, prepare: Callable[[], None] = lambda: None) -> None:
         self.path = path
@@ -53,7 +56,7 @@ class KnowledgeDatabase:
             raise KnowledgeUnavailable(str(error)) from error
 
     def _opened(self) -> KnowledgeStore:
-        """Return the store of the file that exists now."""
+        """Return the open store; a file that was replaced is opened again."""
         if self._store is not None and self._identity() != self._file:
             self._shut()
         if self._store is None:
@@ -72,6 +75,6 @@ class KnowledgeDatabase:
             store.close()
 
     def close(self) -> None:
-        """Close the file; work that has not begun is discarded."""
+        """Close the database file; work that has not begun is discarded."""
         self._thread.submit(self._shut)
         self._thread.shutdown()

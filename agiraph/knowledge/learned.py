@@ -115,7 +115,9 @@ class RunInsight(Record):
 
 
 class FinishedRun(Record):
-    """The parts of a run that can be learned from. `reason` is the reason of a failure."""
+    """The data of an ended run from which knowledge is made. `reason` is the reason of a failure.
+
+    `reason` is the reason of a failure."""
 
     agent: str
     run: str
@@ -203,7 +205,7 @@ class _Book:
         tags: Iterable[str] = (),
         **data: object,
     ) -> str:
-        """Add a node and return its id; an empty title becomes the beginning of its text.
+        """Add a knowledge node and return its id; an empty title becomes the beginning of `text`.
 
         `of` are the words that identify the node within its kind, `at` is its Unix time (0: the end
         of the run).
@@ -231,7 +233,7 @@ class _Book:
         self.edges.append(KnowledgeEdge(source=source, target=target, kind=kind, weight=weight))
 
     def add_run(self) -> None:
-        """Add the run as a task, part of its project."""
+        """Add the run as a task node, part of the project's node."""
         run = self.run
         text = "\n\n".join(filter(None, (run.goal, _titled("Result", run.result or run.reason))))
         way = "roles" if run.is_of_roles else "graph"
@@ -246,7 +248,7 @@ class _Book:
             self.add_mistake(run.goal, run.reason, "", self.task, run.ended)
 
     def add_node(self, node: FinishedNode) -> None:
-        """Add a node of the board as a task, and its failures."""
+        """Add a node of the board as a task node, and each of its failures as a mistake."""
         id = node_id("task", self.run.agent, self.run.run, node.id)
         if not self.run.is_of_roles and len(self.run.nodes) > 1:
             text = "\n\n".join(filter(None, (node.task, _titled("Result", node.summary))))
@@ -308,7 +310,7 @@ class _Book:
             self.link(id, "made_in", self.task)
 
     def add_insight(self, insight: RunInsight) -> None:
-        """Add a worker's insight for later runs."""
+        """Add a worker's insight for later runs, as a pattern of the project."""
         if not insight.text.strip():
             return
         where = self.run.project_id or self.run.agent
@@ -332,7 +334,7 @@ class _Book:
             self.link(id, "made_in", self.task)
 
     def add_conversation(self) -> None:
-        """Add the person's messages, and a team's turns, if there were any."""
+        """Add one node with the person's messages and the team's turns, if there were any."""
         said = [(one.at, _line("human", one)) for one in self.run.human]
         turns = [f"**{turn.from_role} → {turn.to_role}:** {turn.message.strip()}"
                  for turn in self.run.turns]  # fmt: skip

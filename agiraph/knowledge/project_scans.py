@@ -28,7 +28,7 @@ LAST_WORDS: Final = 500
 
 
 class ProjectScans:
-    """Scans folders for a knowledge database."""
+    """Runs scans of project folders, and writes their results to a knowledge database."""
 
     def __init__(
         self, settings: KnowledgeConfig, clock: Clock, log: Any, knowledge: KnowledgeDatabase
@@ -41,7 +41,10 @@ class ProjectScans:
         self._scanned: dict[str, float] = {}
 
     def begin_if_due(self, folder: str) -> None:
-        """Scan the project that is a run's input in the background, if the last scan is old."""
+        """Start a scan in the background of the project that is a run's input `folder`.
+
+        Nothing is done if the last scan is recent.
+        """
         if self._settings.scan == "auto" and folder not in self._under_way:
             self._under_way.add(folder)
             self._tasks.start(self._scan_if_due(folder))
@@ -93,7 +96,10 @@ class ProjectScans:
                     await child.wait()
 
     async def _outcome(self, child: asyncio.subprocess.Process, known: bytes) -> ScanOutcome:
-        """Write the scan's findings; return its outcome."""
+        """Write the results of the scanner process `child`; return its outcome.
+
+        `known` is the known state of the project as JSON, its input.
+        """
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None

@@ -80,8 +80,8 @@ class KnowledgeEdge(Record):
 class KnowledgeHit(Record):
     """A node that a search found. A higher score is a better match.
 
-    `words` are the words of the query that it contains; `snippet` is the part of its text with
-    these words. `is_same_project`: it belongs to the project of the search.
+    `words` are the words of the query in the node; `snippet` is the part of its text with these
+    words. `is_same_project`: the node belongs to the project of the search.
     """
 
     node: KnowledgeNode

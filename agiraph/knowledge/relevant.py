@@ -56,9 +56,10 @@ class RelevantKnowledge(Record):
 def relevant(
     hits: Sequence[KnowledgeHit], tokens: int, standing: Sequence[KnowledgeNode] = ()
 ) -> RelevantKnowledge:
-    """Return the hits (of a search for the task) that enter a prompt of at most `tokens` tokens.
+    """Return the notes for a prompt, at most `tokens` tokens.
 
-    `standing` are the notes that apply to every task: the person's preferences.
+    `hits` are the results of a search for the task. `standing` are the notes that apply to every
+    task: the person's preferences.
     """
     left = tokens * BYTES_PER_TOKEN - _size(HEAD)
     notes: list[KnowledgeNote] = []
@@ -77,7 +78,10 @@ def relevant(
 def _candidates(
     hits: Sequence[KnowledgeHit], standing: Iterable[KnowledgeNode]
 ) -> Iterator[KnowledgeNote]:
-    """Yield the candidate notes in order, without duplicates."""
+    """Yield notes in the order in which they enter a prompt, without duplicates.
+
+    Preferences come first; hits with a low score, and too many of one kind, are left out.
+    """
     best = max((hit.score for hit in hits), default=0.0)
     preferences = [_note(node, 0.0, "a preference that always holds") for node in standing]
     found = [
@@ -115,7 +119,7 @@ def _note(node: KnowledgeNode, score: float, why: str) -> KnowledgeNote:
 
 
 def _cut(note: KnowledgeNote, room: int) -> KnowledgeNote | None:
-    """Return a note whose text is cut to the room, None if too little text would remain."""
+    """Return a note cut to `room` tokens with its text, None if too little text would remain."""
     if _size(_shown(note)) <= room:
         return note
     for length in range(len(note.text) - 1, SHORTEST, -SHORTEST):

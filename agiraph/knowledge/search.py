@@ -71,7 +71,10 @@ class SearchScope:
         return is_kind and (project == self.project or not self.is_only_project)
 
     def parts(self) -> list[tuple[tuple[str, ...], ...]]:
-        """Return the parts whose newest nodes are ranked, each as groups of marks."""
+        """Return the parts of the scope whose newest nodes are ranked.
+
+        A part is a tuple of groups of index marks; its nodes have one mark of each group.
+        """
         kinds = tuple(map(kind_mark, self.kinds))
         project = (project_mark(self.project),) if self.project is not None else ()
         learned = tuple(kind_mark(kind) for kind in self.kinds or LEARNED if kind != "file")
@@ -105,14 +108,17 @@ class KnownWord:
 
     @property
     def beginnings(self) -> tuple[str, ...]:
-        """The beginnings of words in a text that match this word: its last letters may differ."""
+        """The beginnings that a word in a text must have to count as this word.
+
+        Up to three last letters of the word may differ.
+        """
         return tuple({term[: max(FEWEST_LETTERS, len(term) - 3)] for term in self.terms})
 
 
 def search(
     database: Database, question: str, scope: SearchScope, now: float, limit: int
 ) -> list[Ranked]:
-    """Return the best `limit` nodes; [] if no word of the question occurs."""
+    """Return the best `limit` nodes for a question, best first; [] if none of its words occurs."""
     words = sorted(_known(database, words_of(question)), key=lambda one: one.count)
     if not words or limit <= 0:
         return []
@@ -195,7 +201,7 @@ def _ranked(row: Row, scope: SearchScope, now: float) -> Ranked:
 def _looked_at(
     database: Database, found: Sequence[Ranked], words: Sequence[KnownWord]
 ) -> list[tuple[Ranked, str, int]]:
-    """Return the nodes with the words that they contain, their texts, and a position.
+    """Return (node, its text, a position) for each node found.
 
     The words add to the score; the position is where the rarest word occurs in the text.
     """
@@ -224,7 +230,10 @@ def _with_words(
 
 
 def place_of(beginnings: Sequence[str], text: str, start: int = 0) -> int:
-    """Return the position in a text of a word with one of these beginnings, -1 if there is none."""
+    """Return the index in `text` of a word with one of the `beginnings`, -1 if there is none.
+
+    The search begins at `start`.
+    """
     for beginning in beginnings:
         place = text.find(beginning, start)
         while place > 0 and text[place - 1].isalnum():

@@ -124,7 +124,10 @@ class KnowledgeStore:
         return [row[0] for row in self._database.rows(sql, text, text + "\U0010ffff")]
 
     def neighbors(self, id: str, limit: int = 100) -> list[KnowledgeNeighbor]:
-        """Return the neighbors of a node, the strongest and the most important first."""
+        """Return the nodes that edges connect with a node.
+
+        The order is by the weight of the edge, then by the importance of the node.
+        """
         sql = f"""
             SELECT e.kind, e.is_out, e.weight, {columns_of("n")} FROM (
                 SELECT kind, 1 AS is_out, weight, target AS other FROM edges
@@ -205,9 +208,9 @@ class KnowledgeStore:
         )
 
     def standing(self, project: str | None, limit: int = 20) -> list[KnowledgeNode]:
-        """Return the preferences that apply to every task, the most important first.
+        """Return the preferences that enter every prompt, the most important first.
 
-        These are the notes of the project, and the person's notes for all projects.
+        They are those of the project, and the person's for all projects.
         """
         return self._nodes(
             "WHERE kind = 'preference' AND (project_id = ? OR project_id IS NULL AND agent = '')"
@@ -274,7 +277,7 @@ class KnowledgeStore:
         return KnowledgePruned(by_kind=by_kind, examples=tuple(filter(None, examples)))
 
     def mark_used(self, ids: Sequence[str], at: float) -> None:
-        """Count the use of nodes in a prompt at a time; the same time is counted once."""
+        """Count the use of nodes in a prompt at `at` (Unix time); the same time is counted once."""
         sql = (
             "UPDATE nodes SET used = used + 1, last_used = ?2 WHERE coalesce(last_used, 0) < ?2"
             " AND id IN (SELECT value FROM json_each(?1))"
@@ -320,7 +323,7 @@ class KnowledgeStore:
         ]
 
     def known(self, project: str) -> KnownProject:
-        """Return the state of a project at its last scan, for comparison by the next scan."""
+        """Return the files and patterns of a project as the last scan found them."""
         of_file = [f"json_extract(data, '$.{name}')" for name in ("path", "size", "mtime_ns")]
         sql = (
             f"SELECT {', '.join(of_file)} FROM nodes"
@@ -382,7 +385,7 @@ class KnowledgeStore:
                 yield f'{{"edge":{edge.model_dump_json()}}}\n'
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         self._database.close()
 
     def _nodes_of(self, ids: Sequence[str]) -> list[KnowledgeNode]:

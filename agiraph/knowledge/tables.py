@@ -96,7 +96,7 @@ AT_ONCE: Final = 500
 def write(
     db: sqlite3.Connection, rows: Sequence[Row], links: Sequence[KnowledgeEdge]
 ) -> KnowledgeWritten:
-    """Write rows, then edges; existing ones are replaced."""
+    """Write rows of nodes, then edges (`links`); existing ones are replaced. Return the counts."""
     new = changed = connected = 0
     for row in rows:
         was = db.execute("SELECT 1 FROM nodes WHERE id = ?", row[:1]).fetchone()
@@ -146,7 +146,7 @@ def _json(value: Any) -> str:
 
 
 def edge_of(source: str, target: str, kind: Any, weight: float) -> KnowledgeEdge:
-    """Return an edge between two nodes."""
+    """Return the edge from node `source` to node `target`, without validation."""
     return KnowledgeEdge.model_construct(source=source, target=target, kind=kind, weight=weight)
 
 

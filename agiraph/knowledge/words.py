@@ -29,7 +29,7 @@ COMMON: Final = frozenset([*ENGLISH.split(), *GERMAN.split()])
 
 
 def words_of(question: str) -> tuple[str, ...]:
-    """Return the words to search: of many words the most frequent, then the longest.
+    """Return the words of a question to search: the MOST_WORDS most frequent, then longest, ones.
 
     Common words are used only if there are no others.
     """
@@ -78,5 +78,5 @@ def project_mark(project: str) -> str:
 
 
 def marks_of(kind: str, project: str | None) -> str:
-    """Return the marks of a node."""
+    """Return the words that mark kind and project of a node in the index."""
     return kind_mark(kind) if project is None else f"{kind_mark(kind)} {project_mark(project)}"

@@ -32,6 +32,6 @@ def recency(kind: KnowledgeKind, at: float, now: float) -> float:
 
 
 def worth(kind: KnowledgeKind, importance: float, at: float, used: int, now: float) -> float:
-    """Return the worth of a node, from 0 to 1; `at` is its last change or use."""
+    """Return the worth of a node at `now`, from 0 to 1; `at` is its last change or use."""
     from_use = min(MOST_FROM_USE, USE * used)
     return min(1.0, (importance + from_use) * recency(kind, at, now))

@@ -14,7 +14,7 @@ MOST_DOUBLINGS = 64  # 2.0 ** 1024 overflows
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The waiting time after failures: `first_seconds`, doubled up to `longest_seconds`."""
+    """The waiting times after failures: `first_seconds`, then doubled up to `longest_seconds`."""
 
     first_seconds: float
     longest_seconds: float
@@ -33,7 +33,7 @@ class Backoff:
 
 @dataclass(slots=True)
 class AdaptiveConcurrency:
-    """The concurrency of one service; at most `most` calls at once."""
+    """The number of parallel calls that one service accepts now, at most `most`."""
 
     most: int
     backoff: Backoff
@@ -48,7 +48,7 @@ class AdaptiveConcurrency:
         self.allowed = self.allowed or float(self.most)
 
     def wait(self, now: float) -> float | None:
-        """Return for how many seconds no call may begin; None: until a call in flight has ended."""
+        """Return the seconds until a call may begin; None: a call in flight must end first."""
         if now < self.rests_until:
             return self.rests_until - now
         return 0.0 if self.in_flight < max(1, int(self.allowed)) else None
@@ -58,7 +58,7 @@ class AdaptiveConcurrency:
         self.in_flight += 1
 
     def ended(self) -> None:
-        """Count a call that has ended in any way."""
+        """Count a call that has ended, with or without success."""
         self.in_flight -= 1
 
     def succeeded(self, now: float) -> None:
@@ -68,7 +68,7 @@ class AdaptiveConcurrency:
         self.allowed = min(float(self.most), self.allowed + max(GROWTH, 1 / self.allowed))
 
     def refused(self, began: float, now: float, retry_after: float | None, chance: float) -> float:
-        """Record that a call was refused for too many; return the seconds that all callers pause.
+        """Record a refusal because of too many calls; return the seconds that all callers pause.
 
         Parallel calls are refused together: that counts once.
         """

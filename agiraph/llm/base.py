@@ -31,7 +31,7 @@ WHAT_TO_DO: Final[dict[str, str]] = {
 
 
 def failed_call(kind: str, message: str) -> str:
-    """Return why an entity failed whose model could not answer, with advice."""
+    """Return why an entity's model call failed: `message`, with advice for its `kind`."""
     advice = WHAT_TO_DO.get(kind)
     failed = f"the model cannot be asked ({kind}): {message}"
     return f"{failed}; {advice}" if advice else failed
@@ -65,7 +65,7 @@ OnAnswer = Callable[[UsageSoFar], None]
 
 
 def unmetered(_: UsageSoFar) -> None:
-    """Do not meter the answer."""
+    """An `on_answer` of `Provider.generate` that ignores the usage."""
 
 
 class ProviderError(AgiraphError):
@@ -115,7 +115,7 @@ class Provider(Protocol):
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """A provider that has the tokenizer of its models."""
+    """A provider that can count tokens, because it has the tokenizer of its models."""
 
     async def count(self, request: ModelRequest) -> int:
         """Return the number of tokens of a request. Raises ProviderError."""

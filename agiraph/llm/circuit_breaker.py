@@ -16,7 +16,10 @@ LONGEST_DOUBLINGS = 3
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Opens after `failures` failures in a row, for `seconds` at first."""
+    """The breaker of one service: opens after `failures` failures in a row.
+
+    It stays open for `seconds` the first time.
+    """
 
     failures: int
     seconds: float
@@ -26,13 +29,13 @@ class CircuitBreaker:
     is_probing: bool = False
 
     def state(self, now: float) -> State:
-        """Return its state."""
+        """Return the breaker's state at `now`, a monotonic time in seconds."""
         if self.opens_until is None:
             return "closed"
         return "open" if now < self.opens_until else "half_open"
 
     def wait(self, now: float) -> float | None:
-        """Return for how many seconds no call may begin; None: until the probing call has ended."""
+        """Return the seconds until a call may begin; None: the probing call must end first."""
         if self.opens_until is None:
             return 0.0
         if now < self.opens_until:
@@ -47,13 +50,13 @@ class CircuitBreaker:
         return True
 
     def succeeded(self) -> None:
-        """Record that a call was answered: the service works."""
+        """Record that a call was answered: the breaker closes."""
         self.in_a_row = self.openings = 0
         self.opens_until = None
         self.is_probing = False
 
     def failed(self, now: float, *, was_probe: bool) -> bool:
-        """Record that the service could not serve a call; return whether that opened it."""
+        """Record that the service could not serve a call; return whether the breaker opened now."""
         if self.opens_until is not None and not was_probe:
             return False  # it began before the breaker opened, and adds no information
         self.in_a_row += 1

@@ -101,7 +101,11 @@ def place_of(
 
 
 def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
-    """Return the name of one service with a key for each module that calls of services import."""
+    """Return one service with a key for each SDK or client module that services need.
+
+    The broker connects these at its start, so that their modules are imported before the first
+    call.
+    """
     first: dict[str, str] = {}
     for name, preset in presets.items():
         module = module_of(preset)
@@ -111,5 +115,5 @@ def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, s
 
 
 def module_of(preset: ProviderPreset) -> str | None:
-    """Return the module that must be imported to call a service's default model, None if none."""
+    """Return the module that a call of a service's default model imports, None if none."""
     return MODULES.get(preset.of(preset.default_model or "").api)

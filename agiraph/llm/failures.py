@@ -187,7 +187,7 @@ def _body_of(error: Exception) -> object:
 
 
 def _told(error: Exception, status: int | None, url: str) -> str:
-    """Return the known facts of an error whose body gives no reason."""
+    """Return status, content type and beginning of an error whose body gives no reason."""
     if status is None:
         return str(error) or type(error).__name__
     raw = str(getattr(error, "body", None) or "")[:TEXT_LIMIT]
@@ -196,7 +196,7 @@ def _told(error: Exception, status: int | None, url: str) -> str:
 
 
 def _status_in(body: Mapping[str, Any]) -> int | None:
-    """Return the HTTP status that the body of an error names, None if it names none.
+    """Return the HTTP status that the body of an error names, None if the body names no status.
 
     An error within a stream has no other status.
     """
@@ -205,7 +205,7 @@ def _status_in(body: Mapping[str, Any]) -> int | None:
 
 
 def _parsed(body: object) -> object:
-    """Return a body as JSON, if it is the text of an object or a list."""
+    """Return the JSON value of a text with an object or list; any other body unchanged."""
     if isinstance(body, str) and body.lstrip()[:1] in ("{", "["):
         try:
             found: object = parse_json(body)
@@ -271,7 +271,7 @@ def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
 
 
 def _inner(body: object) -> Mapping[str, Any]:
-    """Return the object with `type` and `code`, which most services wrap in another."""
+    """Return the object with `type` and `code` in an error's body; most services nest it."""
     if isinstance(body, list):
         body = next((one for one in body if isinstance(one, Mapping)), {})
     if not isinstance(body, Mapping):
@@ -308,8 +308,8 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
 def is_overflow(text: str) -> bool:
     """Whether a refusal, in lower case, says that the input of a request is too long.
 
-    It names the input (or tokens, a context, a length) and a limit. A limit of the answer does not
-    count.
+    Such a text names the input (or tokens, a context, a length) and a limit. A limit of the answer
+    does not count.
     """
     if _ANSWER_LIMIT.search(text) or _RATE.search(text):
         return False

@@ -38,7 +38,7 @@ class FallbackStarted:
     message: str
 
     def event_data(self) -> JsonObject:
-        """Return the data of its event."""
+        """Return the data of the event that reports the fallback."""
         return asdict(self)
 
 
@@ -48,7 +48,7 @@ def role_of(entity: str) -> str:
 
 
 def chain_of(fallbacks: Mapping[str, Sequence[str]], model: str, entity: str) -> tuple[str, ...]:
-    """Return the models to call after `model`, each once."""
+    """Return the models to call if `model` fails for `entity`, in order and each once."""
     wanted = (*fallbacks.get(model, ()), *fallbacks.get(role_of(entity), ()))
     return tuple(one for one in dict.fromkeys(wanted) if one != model)
 
@@ -56,7 +56,7 @@ def chain_of(fallbacks: Mapping[str, Sequence[str]], model: str, entity: str) ->
 def is_handed_on(kind: FailureKind, window: int, next_window: int) -> bool:
     """Whether a model with a window of `next_window` tokens is called after this failure.
 
-    `window` is that of the failed model.
+    `window` is the context window of the failed model, in tokens.
     """
     if kind == TOO_LONG:
         return next_window > window

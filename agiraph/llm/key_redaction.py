@@ -77,12 +77,12 @@ def _lower(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text decoded."""
+    """Return a text with its JSON escapes and percent-encoding decoded."""
     return ESCAPE.sub(_meaning, text) if "\\" in text or "%" in text else text
 
 
 def _decoded(text: str) -> _Decoded:
-    """Return a text decoded, with the places of its characters."""
+    """Return a decoded text, with the original place of each of its characters."""
     parts: list[str] = []
     places: list[int] = []
     end = 0
@@ -102,7 +102,7 @@ def _meaning(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeySpelling:
-    """The spellings of one key in lower case, for a raw text and a decoded text."""
+    """The spellings of a key in lower case: `forms` for raw text, `decoded` for decoded text."""
 
     key: str
     forms: tuple[str, ...]
@@ -135,7 +135,7 @@ class KeySpelling:
         return self.beginning(text) > 0 or self.is_in(text)
 
     def without(self, text: str) -> str:
-        """Return a text without the key."""
+        """Return a text in which each occurrence of the key is replaced by MARK."""
         if not self.is_in(text):
             return text
         for start, end in reversed(self.spans(text)):

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def pack_turn(turn: Turn) -> bytes:
-    """Return one turn as bytes."""
+    """Return one turn as JSON bytes."""
     return json.dumps(turn.model_dump(), ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -36,13 +36,16 @@ class Packer:
         self._tools: tuple[tuple[ToolSchema, ...], bytes] = ((), b"")
 
     def pack_tools(self, tools: tuple[ToolSchema, ...]) -> bytes:
-        """Return the tools packed, b"" for none; identified by being the same object."""
+        """Return the tools packed, b"" for none; the same tuple object is packed once."""
         if tools is not self._tools[0]:
             self._tools = tools, TOOLS.dump_json(tools) if tools else b""
         return self._tools[1]
 
     def pack(self, turns: Sequence[Turn]) -> tuple[bytes, ...]:
-        """Return the turns packed, in order. They are identified by being the same objects."""
+        """Return the turns packed, in order; a known turn object is not packed again.
+
+        A turn object seen in the last call is not packed again.
+        """
         same = 0
         for (known, _), turn in zip(self._known, turns, strict=False):
             if known is not turn:

@@ -100,7 +100,10 @@ class ProviderPool:
         return adapted(await self._service(name), name, self.presets[name.provider])
 
     async def _service(self, name: ModelName) -> Provider:
-        """Return the connected service of a model; one for each wire format of a provider."""
+        """Return the connected service for a model; connect it at the first call.
+
+        A provider has one connection for each wire format. Raises ProviderError.
+        """
         if self._is_out_of_reach(name.provider):
             # The kind that continues a call with the next model of its chain at once.
             raise ProviderError("unknown_model", f"{name.provider} is not called: {OFFLINE}")
@@ -152,7 +155,7 @@ class ProviderPool:
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
     async def answering(self, rows: tuple[JsonObject, ...], home: Path) -> tuple[JsonObject, ...]:
-        """Return these rows with the answers of local servers, and with the playable files."""
+        """Return rows of `catalog` with the models of local servers and playable files."""
         found = await asyncio.to_thread(find_servers, self.presets, self._environ)
         return with_files(with_answers(rows, found), home)
 
@@ -163,7 +166,8 @@ class ProviderPool:
     def check(self, model: str, needs_tools: str = "") -> ModelName:
         """Return the parsed name of `model` if it could be called now; InvalidInput.
 
-        `needs_tools` is the part of its work that requires tools.
+        `needs_tools` names the work that requires tools ('': none); a model without tools is
+        refused.
         """
         name = self.name(model)
         preset = self.presets[name.provider]
@@ -201,6 +205,6 @@ class ProviderPool:
 
 
 def _state_of(table: Path | None) -> tuple[int, int, int] | None:
-    """Return the state of a file that changes with its content; None if it is missing."""
+    """Return change time, inode and size of a file, None if it is missing."""
     found = status_of(table) if table is not None else None
     return (found.st_mtime_ns, found.st_ino, found.st_size) if found is not None else None

@@ -40,7 +40,10 @@ def is_closed(schema: Any) -> bool:
 
 
 def with_schema_as_text(request: ModelRequest) -> ModelRequest:
-    """Return the request with its schema as text in the last turn, so that prefixes stay."""
+    """Return the request with its answer's schema as text in an additional last turn.
+
+    At the end it does not change the cached beginning of the conversation.
+    """
     if request.response_schema is None:
         return request
     schema = json.dumps(request.response_schema, ensure_ascii=False)
@@ -49,7 +52,7 @@ def with_schema_as_text(request: ModelRequest) -> ModelRequest:
 
 
 class PromptedSchemaProvider:
-    """A provider without structured output: it gets the schema as text."""
+    """Wraps a provider without structured output: schemas of answers are sent as text."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner

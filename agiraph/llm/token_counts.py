@@ -80,7 +80,7 @@ class InputSize:
     has_documents: bool = False
 
     def allows(self, tokens: int) -> bool:
-        """Whether the input can have this number of tokens.
+        """Whether an input of this size can have `tokens` tokens.
 
         The window of a model may be larger than the known one, so documents may have more tokens.
         """
@@ -119,7 +119,7 @@ def texts_of(request: ModelRequest) -> tuple[str, ...]:
 
 
 def has_more_tokens(texts: Iterable[str], tokens: int) -> bool:
-    """Whether these texts certainly have more tokens together than a service has counted."""
+    """Whether `texts` together certainly have more than `tokens` tokens."""
     most_bytes = tokens * LONGEST_TOKEN
     if sum(map(byte_length, texts)) <= most_bytes:
         return False
@@ -135,7 +135,7 @@ def has_more_tokens(texts: Iterable[str], tokens: int) -> bool:
 class Attachment:
     """A picture, or a document of another kind, in a forwarded request.
 
-    `encoded` is its length in the body of the request; 0: it is elsewhere, at a URL.
+    `encoded` is its length in bytes in the request's body; 0: it is at a URL.
     """
 
     encoded: int
@@ -143,11 +143,11 @@ class Attachment:
 
     @property
     def decoded(self) -> int:
-        """Its length in bytes."""
+        """The length in bytes of the file, decoded from base64."""
         return self.encoded * 3 // 4
 
     def guess(self, window: int) -> int:
-        """Return its probable size in tokens; `window` is that of the model."""
+        """Return the probable size in tokens; `window` is the model's context window."""
         if self.is_picture:
             return PICTURE_TOKENS
         return min(window, max(self.decoded, PICTURE_TOKENS)) if self.encoded else window
@@ -260,7 +260,7 @@ def believed_usage(
 
 
 def is_possible_cost(cost: float, usual: float, most: float) -> bool:
-    """Whether a service can have charged this, in US dollars.
+    """Whether `cost`, which a service reports in US dollars, is possible.
 
     `usual` is the cost at our price (0: unknown), `most` the highest possible cost.
     """

@@ -29,7 +29,8 @@ SUFFIX: Final = ".json"
 class MemoryVersion(Record):
     """One version of a memory file: the text written by `by` at time `at`; "" if it was removed.
 
-    `via` is the token by which a person wrote. `found`: the text was found, its author is unknown.
+    `via` is the token by which a person wrote. The change `found`: the text was found in the file,
+    its author is unknown.
     """
 
     number: int
@@ -79,7 +80,7 @@ class MemoryHistory:
         return self._read(name, number)
 
     def last(self, name: str) -> MemoryVersion | None:
-        """Return the newest version of a file, if it has any."""
+        """Return the newest version of a file, None if it has no versions."""
         numbers = self._numbers(name)
         return self._read(name, numbers[-1]) if numbers else None
 

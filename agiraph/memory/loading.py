@@ -17,7 +17,10 @@ MAIN_SHARE, INDEX_SHARE = 0.5, 0.5
 
 
 def memory_text(home: AgentHome, limit: int) -> str:
-    """Return MEMORY.md, the index and the last daily logs, about `limit` characters at most."""
+    """Return the start of an agent's memory for its prompt, about `limit` characters at most.
+
+    It contains MEMORY.md, the index and the last daily logs.
+    """
     parts = [(MAIN, read_shown(home.memory_file)), (INDEX, read_shown(home.memory / INDEX))]
     recent = [(name, read_shown(home.memory / name)) for name in daily_logs(home)[-RECENT_DAYS:]]
     left = limit
@@ -43,9 +46,9 @@ def daily_logs(home: AgentHome) -> list[str]:
 
 
 def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> str:
-    """Return a text of at most about `limit` characters, with a note if it was longer.
+    """Return a text cut to about `limit` characters; a note in the result tells that.
 
-    Its beginning is kept, or the end of a log.
+    Its beginning is kept, or with `keeps_end` its end. `name` is the memory file, for the note.
     """
     if len(text) <= limit:
         return text

@@ -53,16 +53,16 @@ class MemoryWritten:
 
     @property
     def size(self) -> int:
-        """The size in characters."""
+        """The size of the new text, in characters."""
         return len(self.text)
 
 
 class ChangedMeanwhile(Refused):
-    """The file has changed since the writer read it; the message names the author of the change."""
+    """The file has changed since a person read it; the message names the author of the change."""
 
 
 class MemoryFiles:
-    """One memory: its names (`MEMORY.md`, `knowledge/x.md`) and their files.
+    """The memory files of one entity, by their names in the memory (`MEMORY.md`, `knowledge/x.md`).
 
     An agent's memory has a `history`, and is locked for writing; only a worker writes its own.
     """
@@ -123,7 +123,7 @@ class MemoryFiles:
 
     @property
     def _most_bytes(self) -> int:
-        """The read limit of a file: a model's command may have made it larger than we would."""
+        """The most bytes read of a file: a model's command may have made it larger than allowed."""
         return self._bounds.file_limit * BYTES_A_CHARACTER
 
     def name_of(self, path: str) -> str:
@@ -186,12 +186,15 @@ class MemoryFiles:
             return self._put(name, file, content, author, is_added=False)
 
     def etag(self, name: str) -> str:
-        """Return a value that changes whenever a file does, "" if it is missing."""
+        """Return a value that changes with each change of the file `name`, "" if it is missing."""
         status = status_of(self._file(name))
         return etag_of(status) if status is not None else ""
 
     def _expect(self, name: str, expected: str) -> None:
-        """Raise ChangedMeanwhile unless a file is unchanged since a person read it."""
+        """Raise ChangedMeanwhile unless the file `name` still has the ETag `expected`.
+
+        ANY_TEXT: the file must exist.
+        """
         found = self.etag(name)
         if expected == found or (expected == ANY_TEXT and found):
             return
@@ -257,17 +260,17 @@ class MemoryFiles:
         return self._root / self._scoped(name)
 
     def _scoped(self, name: str) -> str:
-        """Return the path of a name in this entity's scope."""
+        """Return the path by which this entity's scope knows the file `name`."""
         return name if self._own_files or name == MAIN else f"{FOLDER}{name}"
 
 
 def _whole(content: str) -> str:
-    """Return the normalized text of a file that is replaced."""
+    """Return the text to write for a file that is replaced, with one line break at its end."""
     return f"{content.rstrip()}\n"
 
 
 def _added(old: str | None, content: str) -> str:
-    """Return `old` with `content` at its end; unchanged if it already ends with it."""
+    """Return `old` with `content` appended; `old` alone if it already ends with `content`."""
     before, new = (old or "").rstrip(), content.strip("\n").rstrip()
     if before.endswith(new):
         return f"{before}\n"
@@ -291,7 +294,7 @@ def _size(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """A worker's contribution to its agent's memory, with its origin and time."""
+    """A text that a worker offers to its agent's memory, with its origin and time."""
 
     text: str
     worker: str
@@ -312,8 +315,8 @@ class Insight:
 def store_insight(files: MemoryFiles, insight: Insight, root: Path) -> bool:
     """Add an insight to the agent's memory at `root`; return False if it is already there.
 
-    Its mark follows from the message that brought it, so a message that is delivered again after a
-    crash changes nothing. Raises InvalidInput if a limit of the memory is reached.
+    The insight's mark follows from the message that brought it, so a message that is delivered
+    again after a crash changes nothing. Raises InvalidInput if a limit of the memory is reached.
     """
     old = files.documents().get(INSIGHTS_FILE)
     if old is not None and insight.mark in old:

@@ -27,7 +27,7 @@ class MemorySection:
 
 
 def split_sections(path: str, text: str) -> list[MemorySection]:
-    """Return the sections of a text in order; none of an empty one."""
+    """Return the sections of a Markdown text in order; [] for a text without words."""
     sections: list[MemorySection] = []
     trail: list[tuple[int, str]] = []
     lines: list[str] = []
@@ -53,7 +53,7 @@ def split_sections(path: str, text: str) -> list[MemorySection]:
 
 
 def _fence_after(fence: str, line: str) -> str:
-    """Return the fence that is open after this line, "" if none."""
+    """Return the code fence that is open after `line`, "" if none; `fence` was open before it."""
     found = FENCE.match(line)
     if not found:
         return fence
@@ -70,14 +70,20 @@ MOST_WORDS = 32
 
 @dataclass(frozen=True, slots=True)
 class MemoryMatch(MemorySection):
-    """A section, or a whole file with no heading. A higher score is a better match."""
+    """A section that matches a query (a whole file has no heading), with its score.
+
+    A higher score is a better match.
+    """
 
     score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySearchResult:
-    """The outcome: the hits, best first; `is_all`: the memory is small and these are all files."""
+    """The result of a search: the matches, best first, and how many were left out.
+
+    `is_all`: the memory is small, and the hits are all its files.
+    """
 
     hits: tuple[MemoryMatch, ...]
     is_all: bool = False
@@ -128,7 +134,7 @@ def _holds_any(section: MemorySection, words: Sequence[str]) -> bool:
 
 
 def _scores(sections: Sequence[MemorySection], words: Sequence[str]) -> dict[int, float]:
-    """Return the bm25 score of every section that the index finds, higher is better."""
+    """Return the bm25 score by index for the sections that contain a word; higher is better."""
     index = sqlite3.connect(":memory:")  # plain: no file
     try:
         index.execute(
@@ -150,7 +156,7 @@ def _scores(sections: Sequence[MemorySection], words: Sequence[str]) -> dict[int
 
 
 def shown(found: MemorySearchResult) -> str:
-    """Return the result as text for a model."""
+    """Return a search result as text for a model."""
     if not found.hits:
         return "Nothing in your memory matches that."
     parts = []

@@ -35,7 +35,9 @@ FENCE = "---"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill; `folder` contains it and its own files. `problem`: why it cannot be used."""
+    """One skill: its text and files are in `folder`. `problem` says why the skill cannot be used.
+
+    `problem` says why the skill cannot be used."""
 
     name: str
     description: str
@@ -46,7 +48,10 @@ class Skill:
 
 
 def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
-    """Return all skills, the home's first; of two with one name in one place the first is used."""
+    """Return the usable skills of a home and an input folder, the home's first.
+
+    Of two skills with the same name in one place the first is used.
+    """
     found: dict[str, Skill] = {}
     folder = Path(input_dir) if input_dir else None
     of_input = _skills_of(folder, "input", IN_INPUT, folder.resolve()) if folder else ()
@@ -58,7 +63,7 @@ def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
 
 
 def listing(skills: tuple[Skill, ...]) -> str:
-    """Return the lines that list them in a prompt, "" if there are none."""
+    """Return one line per skill for a prompt, "" without skills."""
     lines: list[str] = []
     room = LISTING_CHARACTERS
     for skill in skills:
@@ -124,7 +129,10 @@ def _guide(folder: Path, source: Source) -> Iterator[Skill]:
 
 
 def _skills_in(place: Path, source: Source, inside: Path | None) -> Iterator[Skill]:
-    """Return the skills of a folder; in the input folder no link leads out of it."""
+    """Yield the skills in the folder `place`, one per sub-folder with a SKILL.md.
+
+    Links that lead out of the folder `inside` are skipped; None: all links are followed.
+    """
     try:
         names = [one.name for one in entries(place.resolve())]
         folders = [place / name for name in names if (place / name).is_dir()]
@@ -151,7 +159,9 @@ def _read_front(folder: Path, file: Path, source: Source) -> Skill:
 
 
 def _front_matter(text: str) -> dict[str, object]:
-    """Return the YAML front matter of a SKILL.md."""
+    """Return the YAML front matter of a SKILL.md. Raises InvalidInput if it is missing or invalid.
+
+    Raises InvalidInput if it is missing or invalid."""
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != FENCE:
         raise InvalidInput("it does not begin with a line of three dashes and its name")

@@ -23,7 +23,7 @@ class ModelLimits:
 
     @property
     def is_small(self) -> bool:
-        """Whether the model needs short prompts."""
+        """Whether the window is so small that the model needs short prompts."""
         return self.window <= SMALL_WINDOW
 
 

@@ -27,7 +27,7 @@ MOST_RECORDINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """The answer of a model server: its models, or the reason why there are none."""
+    """A local model server's models, or the problem for which they are not known."""
 
     models: tuple[str, ...] = ()
     problem: str = ""
@@ -45,7 +45,10 @@ class LocalServer:
 def find_servers(
     presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
 ) -> dict[str, LocalServer]:
-    """Request the models of each service on this machine; takes LOOK_SECONDS at most."""
+    """Return the models of each configured service on this machine, by its name.
+
+    All are asked in parallel; the call takes LOOK_SECONDS at most.
+    """
     urls = {
         name: url
         for name, preset in presets.items()
@@ -109,14 +112,14 @@ def _cut(connected: socket.socket) -> None:
 def with_answers(
     rows: Iterable[JsonObject], found: Mapping[str, LocalServer]
 ) -> tuple[JsonObject, ...]:
-    """Return the rows of `registry.usable`, with the answers of the local servers."""
+    """Return rows of `registry.usable` with the models that the local servers `found` report."""
     return tuple(
         _as_answered(row, found[row["name"]]) if row["name"] in found else row for row in rows
     )
 
 
 def with_files(rows: Iterable[JsonObject], home: Path) -> tuple[JsonObject, ...]:
-    """Return the rows, with the runs that the built-in models can play here as their models.
+    """Return rows of `registry.usable` with playbooks and recordings as models.
 
     These are all playbooks, and the recorded runs of the home.
     """
@@ -131,7 +134,7 @@ def playbook_names(folder: Path) -> tuple[str, ...]:
 
 
 def _recorded(home: Path) -> tuple[str, ...]:
-    """Return the files of the last recordings."""
+    """Return the paths of the last MOST_RECORDINGS recordings of a home, the newest first."""
     folder = Home(home).system.recordings
     try:
         names = [one.name for one in entries(folder) if one.name.endswith(".jsonl")]
@@ -141,7 +144,7 @@ def _recorded(home: Path) -> tuple[str, ...]:
 
 
 def _with_models(row: JsonObject, names: Iterable[str]) -> JsonObject:
-    """Return a row with further free models; existing ones stay unchanged.
+    """Return a row with further models (`names`) that cost nothing; known ones stay unchanged.
 
     The models are in this order, the existing ones first.
     """

@@ -27,7 +27,7 @@ def packaged_file() -> Path | None:
 
 
 def has_engine() -> bool:
-    """Whether the engine is installed."""
+    """Whether the package that runs local models (ENGINE) is installed."""
     return bool(_folders_of(ENGINE))
 
 
@@ -41,7 +41,10 @@ def _folders_of(module: str) -> list[Path]:
 
 
 def why_not(own: str | None = None) -> str | None:
-    """Return why no local model can be run, None if one can; `own` is the person's own file."""
+    """Return why no local model can be run, None if one can.
+
+    `own` is the path of the person's own model file, None for the packaged weights.
+    """
     if not has_engine():
         return f"{ENGINE} is not installed: {INSTALL}"
     if own is not None:
@@ -58,8 +61,10 @@ def own_name(own: str) -> str:
 
 
 def file_of(name: str, own: str | None) -> Path:
-    """Return the weights of model `name`. Raises InvalidInput that names the missing or known
-    parts."""
+    """Return the path of the weights of model `name`; `own` is the person's own file.
+
+    Raises InvalidInput that names the missing or known parts.
+    """
     if own is not None and name == own_name(own):
         reason = why_not(own)
         file: Path | None = expanded(own)

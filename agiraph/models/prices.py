@@ -36,7 +36,7 @@ class Price(ConfigSection):
 
     @property
     def dearest_input(self) -> float:
-        """The highest price of an input token: it may be written to the cache."""
+        """The highest price per million input tokens: a token may be written to the cache."""
         return max(self.input, self.cache_write or 0)
 
     def most(self, input_tokens: int, output_tokens: int) -> float:
@@ -61,7 +61,7 @@ HIGHEST = Price(input=1000, output=1000)
 
 
 def load_prices(*files: Path) -> dict[str, Price]:
-    """Return prices by `provider/name`, the shipped ones overridden by `files`."""
+    """Return prices by `provider/name`: the shipped table, overridden by tables in `files`."""
     prices: dict[str, Price] = {}
     for file in (configs_folder() / "prices.yaml", *files):
         for name, values in read_table(file).items():
@@ -70,12 +70,15 @@ def load_prices(*files: Path) -> dict[str, Price]:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of `provider/name`, with or without a date at its end; None if unknown."""
+    """Return the price of a model `provider/name`, None if unknown.
+
+    A date at the end of the name is ignored if the table has no entry with the date.
+    """
     return prices.get(model) or prices.get(DATE.sub("", model))
 
 
 def no_dollars(model: str) -> str:
-    """Return why a budget in dollars is impossible for a model without a price, and the remedy."""
+    """Return the error text for a budget in dollars with a model without a price, and remedies."""
     return (
         f"the price of {model} is not known, so a budget in dollars cannot be kept: add it to "
         "prices.yaml in the home (then: agiraph restart broker), or set one in tokens"
@@ -85,7 +88,7 @@ def no_dollars(model: str) -> str:
 def priced_models(
     provider: str, preset: ProviderPreset, prices: Mapping[str, Price]
 ) -> tuple[JsonObject, ...]:
-    """Return a row per known model of a provider: its usual one, then all with a price.
+    """Return a row per known model of a provider: the usual model, then all models with a price.
 
     A row is {"name", "strength", "context", "input", "output"}: tokens of the window, and US
     dollars per million tokens, None if not known.

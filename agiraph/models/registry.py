@@ -49,10 +49,10 @@ MERGED: Final[JsonObject] = {"merged": True}
 class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
-    `tool_mode` is how it receives tools; `none`: it has none, and its first answer is the result.
-    `strength` is shown to coordinators, which choose models for their workers. `vision`: it sees
-    pictures; other models get a line of text instead. `effort` is for models that reason; `extra`
-    is added to every request (a value of null removes a field).
+    `tool_mode` is how a model receives tools; `none`: it has none, and its first answer is the
+    result. `strength` is shown to coordinators, which choose models for their workers. `vision`: it
+    sees pictures; other models get a line of text instead. `effort` is for models that reason;
+    `extra` is added to every request (a value of null removes a field).
     """
 
     api: Api
@@ -102,7 +102,7 @@ class ProviderPreset(ModelTraits):
         return models
 
     def of(self, model: str) -> "ProviderPreset":
-        """Return this preset with the deviations of one model."""
+        """Return this preset with the values that differ for one model."""
         values = self.models.get(model) or self.models.get(undated(model))
         if values is None:
             patterns = (name for name in self.models if fnmatchcase(model, name))
@@ -123,7 +123,7 @@ class ProviderPreset(ModelTraits):
         return next((name for name in self.key_names if environ.get(name)), None)
 
     def key(self, environ: Mapping[str, str]) -> str | None:
-        """Return the service's key, or None."""
+        """Return the service's key from the environment, None if no key variable is set."""
         return environ.get(self.key_name(environ) or "") or None
 
     def window(self, model: str) -> int:
@@ -136,7 +136,7 @@ class ProviderPreset(ModelTraits):
         return known or self.of(model).context
 
     def answer_tokens(self, model: str, wanted: int) -> int:
-        """Return the token limit of a model's answer, `wanted` at most."""
+        """Return `wanted`, or the model's longest answer in tokens if that is less."""
         most = self.of(model).max_output
         return wanted if most is None else min(wanted, most)
 
@@ -145,7 +145,7 @@ class ProviderPreset(ModelTraits):
         return why_unusable(self, environ) is None
 
     def is_on_this_machine(self, environ: Mapping[str, str]) -> bool:
-        """Whether its calls never leave this machine."""
+        """Whether calls of the service never leave this machine."""
         if self.api in BUILT_IN:
             return True
         return self.local and is_loopback(self.url(environ) or "")
@@ -185,7 +185,7 @@ def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | No
 class ModelName:
     """A model's full name: the provider, and the provider's name for it.
 
-    `in_text`: it has no tool calling, and gets tools as text (`text_tools`).
+    `in_text`: the model has no tool calling, and gets tools as text (`text_tools`).
     """
 
     provider: str
@@ -222,7 +222,7 @@ def _shipped_presets() -> Mapping[str, ProviderPreset]:
 
 
 def _lay_over(presets: dict[str, ProviderPreset], file: Path) -> None:
-    """Add the providers of a file, and its changes to existing ones."""
+    """Add the providers in a file to `presets`; values of known providers are overridden."""
     for name, values in read_table(file).items():
         if not isinstance(values, dict) or "/" in name:
             raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
@@ -321,7 +321,7 @@ def _named_like(model: str, presets: Mapping[str, ProviderPreset]) -> str:
 def usable(
     presets: Mapping[str, ProviderPreset], environ: Mapping[str, str], *, offline: bool = False
 ) -> tuple[JsonObject, ...]:
-    """Return a row per provider: its properties, whether it is usable and why (`ModelCatalog`)."""
+    """Return a row of `ModelCatalog` per provider: whether it is usable, and why not."""
     return tuple(
         {
             "name": name,
@@ -340,7 +340,7 @@ def usable(
 
 
 def is_out_of_reach(preset: ProviderPreset, environ: Mapping[str, str], offline: bool) -> bool:
-    """Whether a service is not called because no data may leave this machine."""
+    """Whether calls of a service are refused because no data may leave this machine (`offline`)."""
     return offline and not preset.is_on_this_machine(environ)
 
 
@@ -380,6 +380,6 @@ def pick_default(
 
 
 def check_folder(model: str, folder: str | None) -> None:
-    """Raise InvalidInput for the survey, under any of its names, without a folder."""
+    """Raise InvalidInput if `model` is the survey playbook and no folder to survey is given."""
     if folder is None and model.removeprefix(TEXT_PREFIX) in (SURVEY, SURVEY.partition("/")[0]):
         raise InvalidInput(f"{SURVEY} surveys a folder, and none is named; possible: --input DIR")

@@ -43,7 +43,7 @@ class EstimatePrices:
 def estimate(
     nodes: int | None, rows: Sequence[UsageRow], prices: EstimatePrices, prompts: tuple[int, int]
 ) -> Estimate:
-    """Return the estimate of a run with this many nodes; None: the coordinator decides how many.
+    """Return the estimate of a run with `nodes` nodes; None: the coordinator decides how many.
 
     `rows` are the usage of all runs of the home by node (an empty key: the coordinator). `prompts`
     are the tokens of prompt and tools of a coordinator and of a worker.
@@ -62,7 +62,7 @@ def estimate(
 
 
 def _of_runs(known: Sequence[UsageRow], prices: EstimatePrices) -> Estimate:
-    """Return the estimate from whole earlier runs."""
+    """Return the estimate from whole earlier runs, for an unknown number of nodes."""
     runs = sorted({row.run for row in known})
     tokens: list[int] = []
     dollars: list[float | None] = []
@@ -145,7 +145,7 @@ def _plural(number: int, noun: str) -> str:
 
 
 def in_words(found: Estimate) -> str:
-    """Return an estimate as text for people, rounded to its precision."""
+    """Return an estimate as one line for people, with rounded numbers."""
     least = "at least " if found.high is None else ""
     tokens = _from_to(_count(found.low), found.high and _count(found.high))
     if found.low_usd is None:
@@ -178,5 +178,5 @@ def _dollars(amount: float) -> str:
 
 
 def _rounded(number: float) -> float:
-    """Return a number with two significant digits: more are not known."""
+    """Return a number with two significant digits: an estimate is no more precise."""
     return float(f"{number:.2g}")

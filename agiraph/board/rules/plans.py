@@ -46,7 +46,7 @@ def _is_spared(board: Board, node: WorkNode) -> bool:
 
 
 def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:
-    """Return the nodes that `who` cancelled, and nodes that failed because they need one of them."""
+    """Return the nodes that `who` cancelled, and the nodes that failed because of them."""
     lost: set[NodeId] = set()
     for node in board.nodes.values():  # in the order of creation: dependencies come first
         never_began = node.status == "failed" and board.times[node.id].assigned is None

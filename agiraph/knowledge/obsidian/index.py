@@ -25,7 +25,7 @@ SETTINGS: Final = ".obsidian"
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A note in the index."""
+    """A note as a row of the index."""
 
     path: str
     title: str

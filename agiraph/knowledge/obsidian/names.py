@@ -23,7 +23,7 @@ UNNAMED: Final = "Untitled"
 
 
 def note_name(title: str) -> str:
-    """Return a title as the name of a note, without its ending."""
+    """Return a name for the note of a title, valid in every file system, without the ending."""
     text = unicodedata.normalize("NFC", title)
     text = FORBIDDEN.sub(" ", text)
     # Control and format characters, halves of surrogate pairs, and unassigned characters.
@@ -35,7 +35,10 @@ def note_name(title: str) -> str:
 
 
 def free_name(name: str, taken: AbstractSet[str], mark: str) -> str:
-    """Return a name that is not among the folded names `taken`: `name`, or `name` with `mark`."""
+    """Return `name`, or if that is in `taken`, a similar name that contains `mark`.
+
+    `taken` are folded names (`folded`).
+    """
     if folded(name) not in taken:
         return name
     begins = _marked(name, mark)
@@ -47,7 +50,7 @@ def free_name(name: str, taken: AbstractSet[str], mark: str) -> str:
 
 
 def is_name_for(found: str, name: str, mark: str) -> bool:
-    """Whether `free_name` can have returned `found`."""
+    """Whether `found` is a result of `free_name` for `name` and `mark`, whatever was taken."""
     return found == name or found.startswith(_marked(name, mark))
 
 

@@ -59,7 +59,7 @@ TAG: Final = re.compile(r"[^\w/-]+")
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """An edge in one of its two notes: the path and the title of the other note."""
+    """An edge as a link in the note at one of its ends: path and title of the other note."""
 
     kind: EdgeKind
     is_outgoing: bool
@@ -119,7 +119,7 @@ def one_line(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return a text of a node for use in a note, with its markup disabled."""
+    """Return a node's text for a note, with links, embeds, tags and live code disabled."""
     lines: list[str] = []
     fence = ""
     for line in _visible(text).strip().splitlines():
@@ -141,12 +141,12 @@ def harmless(text: str) -> str:
 
 
 def _no_template(text: str) -> str:
-    """Return a text in which no Templater command begins: it looks for them everywhere."""
+    """Return a text in which no Templater command begins: Templater reads the whole file."""
     return text.replace("<%", "< %")
 
 
 def _prose(line: str) -> str:
-    """Return a line of text that neither loads, links, embeds, tags nor computes anything."""
+    """Return a line as Obsidian shows plain text: without links, embeds, tags, HTML and code."""
     line = HTML.sub(r"\\<", line)  # HTML
     line = line.replace("![", r"\![").replace("[[", r"\[\[")  # pictures and embeds, links
     line = COMPUTED.sub("` ", line)  # computed by Dataview

@@ -96,7 +96,7 @@ def _explained(root: Path) -> Iterator[None]:
 
 
 class _Vault:
-    """One export into one vault."""
+    """One export of knowledge nodes into one vault."""
 
     def __init__(
         self, root: Path, nodes: dict[str, KnowledgeNode], kinds: set[KnowledgeKind]
@@ -154,7 +154,7 @@ class _Vault:
             ) from None
 
     def _listed(self) -> dict[str, FolderEntry]:
-        """Return the entries of our folders, by path in the vault."""
+        """Return the entries of the folders that we write to, by path in the vault."""
         found: dict[str, FolderEntry] = {}
         for folder in self.folders:
             try:
@@ -168,8 +168,8 @@ class _Vault:
     def _whose(self, path: str, written: VaultFile | None, digest: str) -> str:
         """Return the owner of a file: "nobody", "ours" or "person".
 
-        A file is ours if it has the content of the last or of this export; a missing file has no
-        owner.
+        A file is ours if it has the content of the last export (`written`) or of this export
+        (`digest`); a missing file has no owner.
         """
         entry = self.there.get(path)
         if entry is None:
@@ -209,7 +209,7 @@ class _Vault:
         return name if is_left else free_name(name, taken, abbreviated(node.id))
 
     def _is_of(self, path: str, node: KnowledgeNode) -> bool:
-        """Whether a file that is not in the manifest is from an interrupted export."""
+        """Whether an unlisted file is a note of `node` from an interrupted export."""
         if path in self.manifest_paths:
             return False
         try:
@@ -300,7 +300,7 @@ class _Vault:
                 return
 
     def _put_settings(self) -> None:
-        """Write Obsidian's settings if there are none: Obsidian changes them itself later."""
+        """Write Obsidian's settings that do not exist: Obsidian changes them itself later."""
         for path, text in settings_files().items():
             if path not in self.there:
                 replace_bytes(self.root / path, text.encode(), is_synced=False)
@@ -317,7 +317,10 @@ class _Vault:
             replace_bytes(self.root / MANIFEST, f"{manifest.model_dump_json()}\n".encode())
 
     def _timed(self, file: VaultFile) -> VaultFile:
-        """Return a file with size and time; a changed file keeps the old values."""
+        """Return the record of a file with its present size and change time.
+
+        A file that has changed since it was written keeps the old values.
+        """
         entry = self.there.get(file.path)
         if entry is None or file.size != -1:
             return file

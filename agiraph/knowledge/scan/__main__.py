@@ -12,7 +12,10 @@ NICE = 10
 
 
 def main() -> int:
-    """Read the known state from standard input, print a line per batch; return the exit code."""
+    """Scan the folder in `sys.argv`; read its known state from stdin, print a line per batch.
+
+    Returns the exit code.
+    """
     if len(sys.argv) != 2:
         print("usage: python -m agiraph.knowledge.scan FOLDER", file=sys.stderr)
         return 2

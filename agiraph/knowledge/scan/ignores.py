@@ -48,7 +48,7 @@ class IgnoreFile:
     outer: str = ""
 
     def decision(self, path: str) -> bool | None:
-        """Return whether it excludes a path of the project, None if no rule matches the path."""
+        """Return whether these rules exclude a path of the project, None if no rule matches."""
         inside = path[len(self.folder) + 1 :] if self.folder else path
         return self.spec.check_file(f"{self.outer}{inside}").include
 
@@ -71,7 +71,10 @@ def _is_pattern(line: str) -> bool:
 
 
 def is_ignored(path: str, name: str, files: Iterable[IgnoreFile], *, is_folder: bool) -> bool:
-    """Whether a path of the project is excluded; `files` are those above it, the nearest first."""
+    """Whether a path of the project is not scanned; `name` is its last part.
+
+    `files` are the .gitignore files above the path, the nearest first.
+    """
     if name in NEVER or (not is_folder and may_be_secret(name)):
         return True
     asked = f"{path}/" if is_folder else path

@@ -68,7 +68,9 @@ USUAL: Final = ScanLimits()
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """The files of a project by path, sorted; `unread` are folders that could not be listed."""
+    """The files of a project with their entries, by path; `unread` are folders without a listing.
+
+    `unread` are folders without a listing."""
 
     files: dict[str, FolderEntry] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
@@ -110,7 +112,7 @@ class _Scanner:
         self.is_complete = self.listing.is_complete
 
     def outcome(self) -> ScanOutcome:
-        """Return the result of the scan."""
+        """Return counts, duration and completeness of the scan."""
         return ScanOutcome(
             project_id=self.project_id,
             files=len(self.listing.files),
@@ -125,7 +127,7 @@ class _Scanner:
     # --- listing ---
 
     def _listed(self) -> ProjectFiles:
-        """List the files that are not ignored, folder by folder."""
+        """Return the files of the project that are not ignored, listed folder by folder."""
         listing = ProjectFiles()
         waiting: list[tuple[str, int, tuple[IgnoreFile, ...]]] = [("", 0, self._outer_ignores())]
         while waiting:
@@ -172,14 +174,17 @@ class _Scanner:
     def _with_own(
         self, folder: str, found: Sequence[FolderEntry], above: tuple[IgnoreFile, ...]
     ) -> tuple[IgnoreFile, ...]:
-        """Return the ignore files that apply to a folder, its own first."""
+        """Return the ignore files for a folder: its own .gitignore, then those `above` it."""
         if not any(entry.name == IGNORE_FILE and entry.kind == "file" for entry in found):
             return above
         path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
         return (ignore_file(folder, self._text(path, MANIFEST)), *above)
 
     def _outer_ignores(self) -> tuple[IgnoreFile, ...]:
-        """Return the ignore files above the project, up to the top of its repository."""
+        """Return the ignore files above the project, up to the top of its repository.
+
+        () if the project is in no repository.
+        """
         found: list[IgnoreFile] = []
         outer = ""
         here = self.root
@@ -197,7 +202,7 @@ class _Scanner:
     # --- project and patterns ---
 
     def project(self) -> ScanBatch:
-        """Return the project and its patterns."""
+        """Return the nodes of the project and its patterns, and their edges."""
         paths = list(self.listing.files)
         manifests = manifests_of(paths, lambda path: self._text(path, MANIFEST))
         languages = Counter(language_of(path.rpartition("/")[2]) for path in paths)

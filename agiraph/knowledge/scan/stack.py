@@ -90,7 +90,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
 
 @dataclass(frozen=True, slots=True)
 class FoundPattern:
-    """A convention that the project follows everywhere; `files` show it."""
+    """A convention that the whole project follows; `files` are examples."""
 
     key: str
     title: str
@@ -182,7 +182,7 @@ def _of_json(value: dict[str, Any]) -> tuple[set[str], tuple[str, ...]]:
 
 
 def _artifacts(names: Iterable[str]) -> set[str]:
-    """Return names of artifacts, `spring-boot-starter-web` as `spring-boot` too."""
+    """Return names of Maven artifacts; `spring-boot-starter-web` gives `spring-boot` too."""
     found = {name.lower() for name in names}
     return found | {"spring-boot" for name in found if name.startswith("spring-boot")}
 
@@ -294,7 +294,7 @@ def _naming(paths: Sequence[str]) -> list[FoundPattern]:
 
 
 def _style_of(stem: str) -> str:
-    """Return the style in which the words of a name are joined, '' if it has only one word."""
+    """Return how the words of a file name are joined, for example snake_case; '' for one word."""
     if "_" in stem.strip("_"):
         return "snake_case"
     if "-" in stem:

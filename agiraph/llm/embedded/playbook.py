@@ -96,7 +96,7 @@ class Playbook(ConfigSection):
 
 
 def load_playbook(folder: Path, name: str) -> Playbook:
-    """Return the playbook `name`; ProviderError if it is unknown or unreadable."""
+    """Return the playbook in `folder`/`name`.yaml; ProviderError if unknown or unreadable."""
     known = playbook_names(folder)
     if name not in known:
         error = unknown("model", f"script/{name}", [f"script/{one}" for one in known])
@@ -111,7 +111,10 @@ def load_playbook(folder: Path, name: str) -> Playbook:
 
 @lru_cache(MOST_KEPT)
 def _read(file: Path, _stamp: tuple[int, int, int]) -> Playbook:
-    """Return a file's playbook; a changed stamp makes it read again."""
+    """Return the playbook of a file; cached until `_stamp` (times, size, inode) changes.
+
+    Raises ProviderError.
+    """
     try:
         text = file.read_text(encoding="utf-8")  # plain: shipped with the package
         playbook = Playbook.model_validate(read_yaml(text))

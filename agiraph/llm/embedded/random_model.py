@@ -64,7 +64,7 @@ _NAMES = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_/.][A-Za-z0-9]+)*")
 class RandomModel:
     """A model that acts at random, with one seed.
 
-    `most_seconds` limits the times that it requests, so that its run ends soon in real time.
+    `most_seconds` limits the durations in its arguments, so that a run in real time ends soon.
     """
 
     def __init__(self, seed: int, most_seconds: int | None = None) -> None:
@@ -72,7 +72,7 @@ class RandomModel:
         self._most_seconds = most_seconds
 
     def answer(self, request: ModelRequest) -> ModelResponse:
-        """Return the answer to a request: the same answer for the same request."""
+        """Return the answer to a request; the same request always gets the same answer."""
         place = f"{request.run_id}/{request.node_id}/{len(request.turns)}"
         draw = random.Random(f"{self._seed}/{request.entity}/{place}")
         usage = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0)
@@ -130,7 +130,10 @@ def random_model(name: str) -> RandomModel | None:
 
 
 class ArgumentDraw:
-    """Draws values of JSON Schemas. `names` are words of the conversation to use as names."""
+    """Draws random values that fit JSON Schemas.
+
+    `names` are words of the conversation, used where a name is needed.
+    """
 
     def __init__(
         self, draw: random.Random, names: Sequence[str], most_seconds: int | None = None
@@ -150,7 +153,9 @@ class ArgumentDraw:
         return found
 
     def value(self, schema: JsonObject, field: str, depth: int) -> Any:
-        """Return a value that fits a schema. `field` is the name of its property."""
+        """Return a value that fits a schema; `field` is the property's name, `depth` its nesting.
+
+        `field` is the property's name, `depth` its nesting."""
         if "const" in schema:
             return schema["const"]
         if enum := schema.get("enum"):
@@ -214,7 +219,7 @@ class ArgumentDraw:
         return self.random.choice(TEXTS)
 
     def _spoil(self, arguments: JsonObject) -> None:
-        """Put one fault into arguments. The fields of commands keep their values."""
+        """Put one random fault into `arguments`; commands for a shell keep their values."""
         names = [name for name in arguments if name not in SHELL_FIELDS]
         match self.random.randrange(4):
             case 0 if names:

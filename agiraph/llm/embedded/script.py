@@ -46,7 +46,7 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """The text and the calls of a step, before they have ids."""
+    """The text and the calls of a playbook's step, before the calls have ids."""
 
     step: str
     say: str = ""
@@ -138,7 +138,10 @@ class ScriptPlay:
     names: Names
 
     def next_answer(self) -> ScriptedAnswer:
-        """Return the current step: the last step again until it is done, otherwise the next."""
+        """Return the answer of the current step: a step repeats until its `until` is true.
+
+        After the last step the answer says that the script is over.
+        """
         for step in self._from_here():
             if not self.renderer.value(step.when, self.names):
                 continue
@@ -185,7 +188,7 @@ class ScriptPlay:
 def script_play(
     renderer: TemplateRenderer, playbook: Playbook, request: ModelRequest
 ) -> ScriptPlay:
-    """Return the state of the script for the role that makes a request."""
+    """Return the play of the role whose entity makes a request, at its place in the playbook."""
     who = caller_of(request)
     role_name, role = playbook.role_for(who.role, who.kind)
     state = read_state(request.turns, role_name)

@@ -82,14 +82,14 @@ class GivenAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StepVisit:
-    """One execution of a step, and the results of its calls."""
+    """One execution of a playbook's step, and the results of its calls."""
 
     step: str
     results: tuple[CallResult, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether all its calls succeeded."""
+        """Whether all calls of the visit succeeded."""
         return all(result.ok for result in self.results)
 
 
@@ -152,7 +152,7 @@ def _start(turns: Sequence[Turn]) -> int:
 
 
 def _messages(turn: Turn) -> list[ReceivedText]:
-    """Return the messages in a turn: itself a message, or the result of `check_messages`."""
+    """Return the messages in a turn: the turn itself, or the result of `check_messages`."""
     is_message = isinstance(turn, UserTurn) and turn.content.startswith("[Message from ")
     is_check = isinstance(turn, ToolTurn) and turn.name == CHECK_MESSAGES
     if not (is_message or is_check) or isinstance(turn, AssistantTurn):
@@ -196,7 +196,10 @@ def _visits(turns: Sequence[Turn], role: str) -> tuple[StepVisit, ...]:
 
 
 def _step_of(turn: AssistantTurn, role: str) -> str | None:
-    """Return the step of the role that made an answer: by its calls, otherwise by its mark."""
+    """Return the id of the step of `role` that made an answer, None if another role made it.
+
+    The ids of the answer's calls contain it; an answer without calls has a mark.
+    """
     if turn.interrupted:
         return None
     if turn.tool_calls:

@@ -53,7 +53,7 @@ class AnswerBrokenOff(ProviderError):
 
     @property
     def is_retryable(self) -> bool:
-        """Never: the sent part cannot be taken back."""
+        """False: the part of the answer that was sent cannot be taken back."""
         return False
 
 
@@ -78,7 +78,8 @@ def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
 class ForwardingProvider:
     """A Provider for one request: forwards the agent's own body, and the answer back.
 
-    `size` is that of the body, `traits` are the model's; `query` is appended to the path.
+    `size` is the input size of the body, `traits` are those of the model; `query` is appended to
+    the path.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ def _error_in(data: bytes) -> JsonObject | None:
 
 
 class _LenientReader:
-    """A reader that ignores unreadable content: the agent receives it nevertheless."""
+    """An answer reader that skips events it cannot read: the agent receives them nevertheless."""
 
     def __init__(self, wire: WireFormat, on_text: OnText) -> None:
         self._wire = wire
@@ -212,7 +213,7 @@ class _LenientReader:
             self.feed(event, len(data))
 
     def so_far(self) -> PartialUsage:
-        """Return the usage of the answer; of unreadable content, all bytes count."""
+        """Return the usage of the answer; unreadable events count with all their bytes."""
         so_far = self._reader.so_far()
         size = so_far.streamed_bytes + self._unread_bytes
         return replace(so_far, streamed_bytes=size, is_accepted=self.is_accepted)

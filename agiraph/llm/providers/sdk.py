@@ -91,7 +91,7 @@ def sdk_service(
 
 
 def load_sdk(name: str) -> ModuleType:
-    """Return an SDK, imported without its UNUSED modules; or whole, if that fails."""
+    """Return an SDK, imported without its UNUSED modules, or as a whole if that import fails."""
     with LOADING:
         if name in sys.modules:
             return sys.modules[name]
@@ -106,7 +106,7 @@ def load_sdk(name: str) -> ModuleType:
 
 
 def _placeholder(sdk: str, name: str) -> type:
-    """Return a placeholder class: the general error for an error of the SDK's own code."""
+    """Return a class for a name of an unused module: the SDK's general error, or an empty class."""
     if name.endswith("Error"):
         return getattr(sys.modules.get(f"{sdk}._exceptions"), "APIStatusError", Exception)
     return type(name, (), {})

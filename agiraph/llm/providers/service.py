@@ -82,7 +82,7 @@ class HttpService:
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
     ) -> AnswerReader:
-        """Post a request for a streamed answer; return its reader after the last event."""
+        """Post a request for a streamed answer; return the reader that has read all its events."""
         reader = self.wire.reader()
         on_answer(reader.so_far)
         async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
@@ -160,7 +160,7 @@ async def _in_short_pieces(response: "Response") -> AsyncIterator[bytes]:
 
 
 def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[SseEvent]:
-    """Yield the events of an unstreamed answer; none for a stream that broke off."""
+    """Yield the events of an unstreamed answer; yield none for a stream that broke off."""
     if body[:1] == b"<":
         raise PageAnswered(f"{response.request.url} answered with a page: {PAGE_ADVICE}")
     if body[:1] not in (b"{", b"[") and EVENT_STREAM in response.headers.get("content-type", ""):
@@ -192,7 +192,7 @@ def _instead_of_events(response: "Response", body: bytes) -> str:
 
 
 def refuse_page(response: "Response") -> None:
-    """Raise PageAnswered if an answer is a page for people: the URL is not that of an API."""
+    """Raise PageAnswered for an answer that is a web page: the URL is then not an API's."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind.lower() in PAGE_TYPES:
         raise PageAnswered(f"{response.request.url} answered with {kind}: {PAGE_ADVICE}")

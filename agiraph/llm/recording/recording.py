@@ -45,7 +45,7 @@ class RecordedLine(Record):
 class RecordedCall:
     """One complete call; `number` counts its entity's calls from 1, `place` all calls from 0.
 
-    It was requested at `asked` (an older Agiraph did not record it) and answered at `ts`.
+    The call was requested at `asked` (an older Agiraph did not record it) and answered at `ts`.
     """
 
     place: int
@@ -142,7 +142,7 @@ def redacted(value: Any, secrets: Iterable[str]) -> Any:
 
 
 def recorded_turns(turns: Iterable[Turn]) -> list[JsonObject]:
-    """Return turns in the form of a recording."""
+    """Return turns as JSON objects with secrets redacted, as a recording contains them."""
     return [redacted(TURN.dump_python(turn, mode="json"), ()) for turn in turns]
 
 
@@ -168,7 +168,7 @@ def _whole(line: RecordedLine, before: RecordedCall | None, place: int) -> Recor
 
 
 def _common_prefix(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> int:
-    """Return the number of equal turns at the beginning."""
+    """Return how many turns at the beginning of both are equal."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a is not b and a != b:

@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class RecordingPlayback:
-    """One recording, with the state of its replayed calls."""
+    """A recording while it is replayed: its calls, and which of them are done."""
 
     def __init__(self, calls: list[RecordedCall]) -> None:
         self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
@@ -85,7 +85,10 @@ class RecordingPlayback:
         raise self._diverged(f"{where}: {found.describe()}")
 
     async def wait_for_turn(self, call: RecordedCall) -> None:
-        """Wait until earlier calls are done; PATIENCE_SECONDS from the last call."""
+        """Wait until the calls before `call` are done, as far as they are made.
+
+        The wait ends PATIENCE_SECONDS after the last change.
+        """
         async with self._changed:
             self._to_ask.discard(call.place)
             self._note_change()
@@ -105,13 +108,16 @@ class RecordingPlayback:
             self._note_change()
 
     def renaming(self, call: RecordedCall, now: list[RequestPart]) -> dict[str, str]:
-        """Return this run's names by the names of the recorded run, as far as they are known."""
+        """Return the names of this run by the recorded names, as far as known.
+
+        `now` are the parts of this run's request for the same step.
+        """
         names = renaming(self._asked(call), now)
         self._names = names | self._names
         return self._names | names
 
     def _before(self, call: RecordedCall) -> set[int]:
-        """Return the calls that precede this answer in the recording and are not yet done."""
+        """Return the places of the calls that must be done before the answer of `call`."""
         answered = {place for place in self._to_answer if place < call.place}
         asked = {
             one.place
@@ -152,7 +158,7 @@ class RecordingPlayback:
 
 
 class ReplayProvider:
-    """The provider `replay`."""
+    """The provider `replay`: model `replay/FILE` answers with the calls in FILE."""
 
     def __init__(self) -> None:
         self._plays: dict[tuple[str, str], RecordingPlayback] = {}
@@ -205,7 +211,7 @@ def asked_now(request: ModelRequest) -> list[RequestPart]:
 
 
 def _now(response: ModelResponse, names: dict[str, str], model: str) -> ModelResponse:
-    """Return a recorded answer with the names of this run; it costs nothing now."""
+    """Return a recorded answer with the names and the model of this run, without cost."""
     calls = tuple(
         ToolCall(
             id=call.id,

@@ -102,8 +102,8 @@ PartKind = Literal["input", "answer", "team", "notice"]
 class RequestPart:
     """One part of a request: its label, its text, and the origin of the text.
 
-    `input` and `answer` are compared; of `team`, the result of a tool, only its presence; `notice`
-    is not. `agent` is the name of the run's agent.
+    `kind`: `input` and `answer` are compared by their texts; of `team`, the result of a tool, only
+    its presence; a `notice` is not compared. `agent` is the name of the run's agent.
     """
 
     label: str
@@ -113,12 +113,12 @@ class RequestPart:
 
     @property
     def what(self) -> str:
-        """The label without its number."""
+        """The label without the number of the turn."""
         return self.label.partition(", ")[2] or self.label
 
     @property
     def compared(self) -> str:
-        """The text in the form for comparisons."""
+        """The text as it is compared: without notes and moments, volatile parts masked."""
         text = OF_EARLIER_WORK.sub("", self.text).rstrip()
         if self.label == SYSTEM:
             text = OF_THE_MACHINE.sub("", text)
@@ -129,25 +129,25 @@ class RequestPart:
 
 @dataclass(frozen=True, slots=True)
 class RequestDifference:
-    """The first difference of two requests."""
+    """The place of the first difference of two requests, and both texts around it."""
 
     label: str
     recorded: str
     now: str
 
     def describe(self) -> str:
-        """Return it as text."""
+        """Return the difference as a sentence."""
         return f"{self.label} differs: recorded {self.recorded!r}, now {self.now!r}"
 
 
 @lru_cache(maxsize=4096)
 def masked(text: str) -> str:
-    """Return a text with the parts that differ from run to run masked."""
+    """Return a text with ids, dates, folders and other parts that differ between runs masked."""
     return VOLATILE.sub(lambda found: f"<{found.lastgroup}>", text)
 
 
 def unnumbered(text: str, entity: str) -> str:
-    """Return a text in which the name of the entity's agent has no number at its end.
+    """Return a text in which the name of the entity's agent has no number (NAME-2 is NAME).
 
     Of two agents with the same goal in one home the second is called NAME-2.
     """
@@ -231,7 +231,7 @@ def is_same_step(recorded: list[RequestPart], now: list[RequestPart]) -> bool:
 
 
 def difference(recorded: list[RequestPart], now: list[RequestPart]) -> RequestDifference | None:
-    """Return the first time-independent difference of two requests, None if there is none."""
+    """Return the first difference of two requests that does not depend on time, or None."""
     recorded, now = ([p for p in parts if p.kind != "notice"] for parts in (recorded, now))
     for one, other in zip(recorded, now, strict=False):
         if one.what != other.what or not _is_alike(one, other):
@@ -262,7 +262,10 @@ def renaming(recorded: list[RequestPart], now: list[RequestPart]) -> dict[str, s
 
 
 def _pair_names(one: str, other: str, names: dict[str, str]) -> None:
-    """Add the names at the same place in two texts, as far as the texts are alike."""
+    """Add to `names` each id of text `one` with the id at the same place of text `other`.
+
+    Of texts that are only partly alike the equal pieces count.
+    """
     if masked(one) == masked(other):
         pairs = [(one, other)]
     else:
@@ -288,7 +291,7 @@ def _of_kind(kind: PartKind, parts: list[RequestPart]) -> list[RequestPart]:
 
 
 def _is_alike(recorded: RequestPart, now: RequestPart) -> bool:
-    """Return whether two parts mean the same; the agents' names are interchangeable."""
+    """Return whether two parts are equal when masked; the agents' names are interchangeable."""
     if "team" in (recorded.kind, now.kind):
         return True
     was, is_ = recorded.compared, now.compared
@@ -300,7 +303,7 @@ def _is_alike(recorded: RequestPart, now: RequestPart) -> bool:
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a JSON value with the names of this run."""
+    """Return a JSON value in which each id is replaced by its entry in `names`, if it has one."""
     match value:
         case str():
             return VOLATILE.sub(lambda found: names.get(found[0], found[0]), value)

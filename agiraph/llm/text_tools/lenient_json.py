@@ -31,7 +31,7 @@ class UnreadableJson(ValueError):
 
 
 def read_value(text: str, at: int = 0) -> tuple[Any, int]:
-    """Return the value that begins at `at` (spaces skipped), and its end; UnreadableJson."""
+    """Return (value, its end) for the value at `at` after spaces; raises UnreadableJson."""
     return _Reader(text).value(_skip(text, at), 0)
 
 
@@ -62,7 +62,7 @@ def _joined(text: str) -> str:
 
 
 class _Reader:
-    """Reads values from one text; every method receives a place and returns the end."""
+    """Reads values from one text; each method takes the index of a value and returns its end."""
 
     def __init__(self, text: str) -> None:
         self._text = text

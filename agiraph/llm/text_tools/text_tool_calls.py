@@ -56,25 +56,25 @@ class ParsedAnswer:
 
 
 class _Tags:
-    """The places of a text's tags, found once: a search at each call would take quadratic time."""
+    """The places of a text's tags, found once: a search for each call takes quadratic time."""
 
     def __init__(self, text: str) -> None:
         self._openers = [found.start() for found in OPENER.finditer(text)]
         self._closers = [found.span() for found in CLOSER.finditer(text)]
 
     def opener(self, at: int) -> int | None:
-        """Return the beginning of the first opening tag from `at` on."""
+        """Return the index of the first opening tag from `at` on, None if there is none."""
         place = bisect_left(self._openers, at)
         return self._openers[place] if place < len(self._openers) else None
 
     def closer(self, at: int) -> tuple[int, int] | None:
-        """Return beginning and end of the first closing tag from `at` on."""
+        """Return start and end of the first closing tag from `at` on, None if there is none."""
         place = bisect_left(self._closers, (at, 0))
         return self._closers[place] if place < len(self._closers) else None
 
 
 def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
-    """Return the text of an answer and the calls in it."""
+    """Return the text of an answer without its calls, and the calls."""
     spoken = THOUGHT.sub("", text)
     tags = _Tags(spoken)
     pieces: list[str] = []
@@ -94,7 +94,7 @@ def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
 
 
 def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
-    """Return why a call is unreadable, for the model that wrote it."""
+    """Return why the text `malformed` is not a call, for the model that wrote it."""
     try:
         _calls_in(malformed, tools)
     except UnreadableJson as error:
@@ -122,7 +122,7 @@ def _tagged(
 
 
 def _may_end(text: str, end: int) -> bool:
-    """Whether a call without a closing tag ends here, at the end of the line and of its JSON.
+    """Whether a call without a closing tag may end at `end`: its JSON and its line end there.
 
     Another tag, or the end of its tag after a quoted string, may follow on the same line.
     """
@@ -225,7 +225,7 @@ def _types_of(name: str, tools: Sequence[ToolSchema]) -> dict[str, Any]:
 
 
 def _typed(text: str, type: Any) -> Any:
-    """Return a parameter that was written without quotes: text, unless its type differs.
+    """Return the value of a parameter written without quotes: its text, or JSON for other types.
 
     One line break at either end belongs to the tag.
     """
@@ -235,7 +235,7 @@ def _typed(text: str, type: Any) -> Any:
 
 
 def _call_of(value: Any) -> ToolCall:
-    """Return the call of an object; UnreadableJson if it is not a call."""
+    """Return the call that a JSON object describes; UnreadableJson if it describes none."""
     if not isinstance(value, dict):
         raise UnreadableJson("a call is an object with `name` and `arguments`")
     if isinstance(value.get("function"), dict):  # the form of OpenAI's API
@@ -269,7 +269,7 @@ def _malformed(raw: str) -> ToolCall:
 
 
 def _untagged(text: str, known: set[str]) -> tuple[str, list[ToolCall]]:
-    """Return the text and the calls of an answer that ends in a call without a tag."""
+    """Return text and calls of an answer; the call at its end may be without a tag."""
     for place, body in _last_objects(text):
         try:
             calls = _calls_in(body, ())

@@ -117,7 +117,7 @@ def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
 
 
 class StreamFilter:
-    """Passes streamed text on up to the first tag; calls follow it."""
+    """Passes a streamed text on until the first opening tag: calls follow that tag."""
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text = on_text
@@ -137,7 +137,7 @@ class StreamFilter:
             self._pass_on(len(self._held) - self._maybe_tag())
 
     def end(self) -> None:
-        """Pass on the held-back text, which cannot become a tag any more."""
+        """Pass on the text that was held back as a possible tag, at the end of the stream."""
         if not self._is_closed:
             self._pass_on(len(self._held))
 
@@ -153,7 +153,7 @@ class StreamFilter:
 
 
 class TextToolsProvider:
-    """A provider that receives tools, calls and results as text."""
+    """Wraps a provider whose model has no tool calling: tools and calls are sent as text."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner

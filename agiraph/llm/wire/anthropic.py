@@ -83,7 +83,7 @@ REFUSALS = {
 
 
 class AnthropicReader(AnswerReader):
-    """Reads the events of an answer."""
+    """Assembles a model response from the events of an Anthropic stream."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ def _kind_of(block: JsonObject) -> str:
 
 
 def _streamed(block: JsonObject) -> int:
-    """Return the number of bytes of a block or a delta."""
+    """Return the number of content bytes in a block or a delta."""
     size = sum(byte_length(block.get(key) or "") for key in STREAMED)
     return size + (encoded_length(block["input"]) if block.get("input") else 0)
 
@@ -265,7 +265,7 @@ def _input(call: ToolCall) -> JsonObject:
 
 
 class AnthropicWriter(AnswerWriter):
-    """Writes an answer as events."""
+    """Writes a model response as the events of an Anthropic stream."""
 
     def __init__(self, model: str) -> None:
         super().__init__()
@@ -309,7 +309,7 @@ def _event(type: str, **data: Any) -> bytes:
 
 
 class AnthropicFormat(WireFormat):
-    """Messages, at `/v1/messages`."""
+    """Anthropic's Messages API, at `/v1/messages`."""
 
     api = API
     rules = RULES

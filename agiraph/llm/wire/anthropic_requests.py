@@ -93,7 +93,7 @@ def _head(request: ModelRequest, model: str, *, is_marked: bool) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message: its blocks as JSON, and the number of turns up to its end."""
+    """A message of the request: its blocks as JSON, and how many turns it and those before have."""
 
     role: Literal["user", "assistant"]
     blocks: bytes
@@ -111,7 +111,7 @@ def _must_think(traits: ModelTraits) -> bool:
 
 
 def _without_thinking(request: ModelRequest) -> frozenset[int]:
-    """Return the places of the calls, and of their results, that must be described as text."""
+    """Return the indices of turns whose calls and results must be described as text."""
     places: set[int] = set()
     is_in_chain = is_text = False
     for place, turn in enumerate(request.turns):

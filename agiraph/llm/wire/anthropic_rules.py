@@ -107,7 +107,7 @@ PLACES = Places(
 
 
 class AnthropicRules(RequestRules):
-    """The rules of Messages.
+    """The rules for requests of Anthropic's Messages API.
 
     `fallbacks` would let other models answer, at their prices. Cache marks are sent with the usual
     lifetime: a longer lifetime has another price.

@@ -91,7 +91,10 @@ class _Call:
     extra: JsonObject | None = None
 
     def is_followed_by(self, id: object, arguments: str) -> bool:
-        """Whether a piece with a name, this id and these arguments belongs to another call."""
+        """Whether a streamed piece with a name begins another call than this one.
+
+        It does if its `id` differs, or if this call is complete and its `arguments` differ.
+        """
         if id and self.id and id != self.id:
             return True
         is_whole = len(self.arguments) == 1 and read_arguments(self.arguments[0])[1] is None
@@ -149,7 +152,10 @@ class ChatReader(AnswerReader):
             self.counts = counts
 
     def _unread(self, message: object) -> JsonObject:
-        """Return the not yet streamed part of a whole message that is sent instead of a delta."""
+        """Return the part of a whole message that no delta contained; {} without a message.
+
+        Some services send a whole message in place of a delta, or after the deltas.
+        """
         whole = mapping(message)
         read = {"content"} if self._text else set()
         read |= {"tool_calls"} if self._calls else set()
@@ -305,7 +311,7 @@ class StreamedReasoning:
 
 
 class _GrowingText:
-    """A text that arrives in pieces, joined when it is needed: appending takes linear time."""
+    """A text that arrives in pieces, joined only when it is read: appending takes linear time."""
 
     def __init__(self, text: str) -> None:
         self._pieces = [text]
@@ -410,7 +416,7 @@ class OpenAIFormat(WireFormat):
 
 
 class ChatFormat(OpenAIFormat):
-    """Chat Completions, at `/chat/completions`."""
+    """OpenAI's Chat Completions API, at `/chat/completions`."""
 
     api = API
     rules = RULES

@@ -99,7 +99,7 @@ PLACES = Places(
 
 
 class ChatRules(RequestRules):
-    """The rules of Chat Completions, with the parameters of the services that speak it."""
+    """The rules of Chat Completions, with the parameters of the services that use this format."""
 
     places = PLACES
     parameters = shapes(

@@ -98,7 +98,7 @@ class AnswerReader(ABC):
         """Read one event like `read`, without checks; may raise any error of UNREADABLE."""
 
     def end(self) -> None:
-        """Record that the stream reports its completion (`[DONE]`).
+        """Record that the stream has sent its end mark (`[DONE]`): the answer is complete.
 
         Some services never send a reason for the end of an answer.
         """
@@ -122,7 +122,7 @@ class AnswerReader(ABC):
         """Return the content of the complete answer of `model`."""
 
     def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the complete answer.
+        """Return the complete answer to `request`.
 
         Raises ProviderError if the stream ended before it was complete, UnreadableAnswer.
         """
@@ -165,7 +165,7 @@ def _refuse_unstorable(content: AnswerContent) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WireError:
-    """An error in the shape of a format. `headers` say, among others, whether to retry."""
+    """An HTTP answer that is an error in a wire format; its `headers` say whether to retry."""
 
     status: int
     body: JsonObject
@@ -190,14 +190,14 @@ class AnswerWriter(ABC):
         return unsent + self.rest(response)
 
     def begun(self) -> bytes:
-        """Return the beginning of the answer, empty if it was sent."""
+        """Return the bytes that begin the stream at the first call, b"" afterwards."""
         if self.has_begun:
             return b""
         self.has_begun = True
         return self.beginning()
 
     def beginning(self) -> bytes:
-        """Return the beginning of an answer."""
+        """Return the events before the first piece of text, b"" if the format has none."""
         return b""
 
     @abstractmethod
@@ -214,7 +214,7 @@ class AnswerWriter(ABC):
 
 
 class WireFormat(ABC):
-    """One wire format."""
+    """One wire format: its requests, answers, errors and rules."""
 
     api: ClassVar[str]
     """The `api` of the presets whose services speak it."""
@@ -293,11 +293,11 @@ class WireFormat(ABC):
 
     @abstractmethod
     def models(self, names: tuple[str, ...]) -> JsonObject:
-        """Return the list of these models."""
+        """Return the list of models with these names, as the API of the format answers it."""
 
     @abstractmethod
     def model(self, name: str) -> JsonObject:
-        """Return one model."""
+        """Return the description of one model, as the API of the format answers it."""
 
     # --- forwarding ------------------------------------------------------------------------------
 
@@ -354,7 +354,9 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:
-    """Return settings in which a number is lowered to `most`."""
+    """Return `settings` with the number `name` lowered to at most `most`; other values unchanged.
+
+    Other values unchanged."""
     value = settings.get(name)
     return settings | {name: min(value, most)} if isinstance(value, int) else settings
 
@@ -366,7 +368,7 @@ def mapping(value: Any) -> JsonObject:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Raise InvalidInput instead of errors caused by the shape of a request."""
+    """Raise InvalidInput for errors in the block that the shape of a request causes."""
     try:
         yield
     except ValidationError as error:
@@ -458,13 +460,13 @@ def tools_in(body: JsonObject) -> list[Any]:
 
 
 def tool_schema(tool: JsonObject, parameters: JsonObject) -> ToolSchema:
-    """Return the schema of a request's tool, with its name and description."""
+    """Return the schema of a tool that a request declares; `parameters` is its JSON Schema."""
     name, description = tool.get("name", ""), tool.get("description") or ""
     return ToolSchema(name=str(name), description=str(description), parameters=parameters)
 
 
 def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
-    """Return the JSON Schema for the answer, which is at `path`, None if there is none."""
+    """Return the JSON Schema at the keys `path` of a request's body, None if there is none."""
     found: Any = body
     for step in path:
         found = found.get(step) if isinstance(found, dict) else None

@@ -106,7 +106,7 @@ def _repaired(contents: list[Any], *, signs: bool) -> Iterator[Any]:
 
 
 def _is_first_result(part: JsonObject, answered: set[str]) -> bool:
-    """Whether a part is not a repeated result of a call; a first result enters `answered`."""
+    """Whether a part is no repeated result; ids of results are added to `answered`."""
     given = field_of(part, "functionResponse")
     id = given.get("id") if isinstance(given, dict) else None
     if not isinstance(id, str) or not id:
@@ -121,7 +121,7 @@ def _is_first_result(part: JsonObject, answered: set[str]) -> bool:
 
 
 class GoogleReader(AnswerReader):
-    """Reads the events of an answer."""
+    """Assembles a model response from the chunks of a Gemini stream."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -150,7 +150,7 @@ def _answer(turn: AssistantTurn, full_name: str, model: str) -> list[JsonObject]
 
 
 def sign_first_call(parts: list[JsonObject]) -> None:
-    """Sign the first call: a thinking model requires this of every step with calls."""
+    """Sign the first call in `parts`: a thinking model requires that of each step with calls."""
     for part in parts:
         if "functionCall" in part:
             part[SIGNATURE] = FOREIGN
@@ -187,7 +187,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _system(instruction: Any) -> str:
-    """Return the system text."""
+    """Return the system text in a request's `systemInstruction`."""
     if isinstance(instruction, str):
         return instruction
     parts = instruction.get("parts") if isinstance(instruction, dict) else None
@@ -227,7 +227,7 @@ class _Conversation:
         self._open: list[ToolCall] = []
 
     def add(self, role: str, parts: list[JsonObject]) -> None:
-        """Add the turns of one content."""
+        """Append the turns of one content to `turns`."""
         if role == "model":
             self._add_answer(parts)
             return
@@ -238,7 +238,9 @@ class _Conversation:
             self.turns.append(UserTurn(content=_text(texts, between="\n\n")))
 
     def _add_answer(self, parts: list[JsonObject]) -> None:
-        """Add the model's text and calls; thoughts are only for their own service."""
+        """Append the model's text and calls; thoughts are omitted, only their service reads them.
+
+        Thoughts are omitted, only their service reads them."""
         made = [call for part in parts if isinstance(call := field_of(part, "functionCall"), dict)]
         self._open = [self._call(call, place) for place, call in enumerate(made)]
         self._ids |= {call.id for call in self._open}
@@ -254,7 +256,7 @@ class _Conversation:
         )
 
     def _result(self, given: JsonObject) -> ToolTurn:
-        """Return a result; without a known id, it answers the first open call of its name."""
+        """Return the turn of a function response; without a known id it answers a call by name."""
         id, name = str(given.get("id") or ""), str(given.get("name", ""))
         is_known = id in self._ids
         same = (one for one in self._open if (one.id == id if is_known else one.name == name))
@@ -278,7 +280,7 @@ def _result_text(response: Any) -> str:
 
 
 def _text(parts: Iterable[JsonObject], between: str = "") -> str:
-    """Return the text of parts, without thoughts and calls; other parts are named."""
+    """Return the text of parts, joined by `between`; no thoughts or calls, other parts by type."""
     return between.join(
         _named(part)
         for part in parts
@@ -314,7 +316,7 @@ def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
 
 
 def _schema(value: JsonObject, as_json: str, as_openapi: str) -> JsonObject | None:
-    """Return the JSON Schema in one of these fields, None if there is none."""
+    """Return the JSON Schema in field `as_json` or, converted, in `as_openapi`; None if neither."""
     found = field_of(value, as_json)
     if isinstance(found, dict):
         return found
@@ -355,5 +357,5 @@ def _inner(schema: Any, depth: int) -> Any:
 
 
 def _is_count(name: str, value: Any) -> bool:
-    """Whether this is a whole number, which the format writes as text."""
+    """Whether `value` is a whole number that this format writes as text in field `name`."""
     return name in COUNTS and isinstance(value, str) and value.isascii() and value.isdecimal()

@@ -44,7 +44,7 @@ def without_key_in_json(data: bytes, key: str) -> bytes:
 
 @dataclass(slots=True)
 class _Piece:
-    """A text of an event: `done` is its beginning, which is safe, `open` the rest."""
+    """A part of a text in one event: `done` is its safe beginning, `open` the rest."""
 
     number: int
     holder: Any
@@ -55,7 +55,7 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Held:
-    """An event that may contain a part of the key, or follows such an event."""
+    """An event that is not yielded yet: it may contain a part of the key, or follows such one"""
 
     number: int
     event: SseEvent
@@ -117,7 +117,7 @@ class KeyRedactor:
             self._close(path, pieces)
 
     def _close(self, path: Path, pieces: list[_Piece]) -> None:
-        """Replace the key in a text whose pieces are in one or more events."""
+        """Replace the key in a text; `pieces` are its unfinished parts in one or more events."""
         joined = "".join(piece.open for piece in pieces)
         spans = self._spelling.spans(joined)
         rest = joined[spans[-1][1] :] if spans else joined
@@ -149,7 +149,7 @@ class KeyRedactor:
         self._open.clear()
 
     def _replace(self, pieces: list[_Piece]) -> None:
-        """Replace the beginning of the key at the end of a text, as far as it is held."""
+        """Replace the beginning of the key at the end of a text, in events not yet yielded."""
         held = [piece for piece in pieces if piece.open and self._is_held(piece.number)]
         for piece in held:
             piece.holder[piece.name] = piece.done + (MARK if piece is held[0] else "")

@@ -69,7 +69,7 @@ def shapes(**names: str) -> Shapes:
 
 
 class RequestRules(ABC):
-    """The rules of one format.
+    """The rules for requests of one wire format.
 
     `parameters` are forwarded unchanged, in one of their shapes, parameters of `values` only with
     one of these values. `fields_of` are the fields of parameters that are objects. `own_choices`
@@ -162,7 +162,7 @@ class RequestRules(ABC):
         return {name for tool in self.tools(body) for name in self.service_tools(tool)}
 
     def why_native_only(self, body: JsonObject) -> str:
-        """Return why only a service of this format can answer a request, "" if any can."""
+        """Return why only a service of this format can answer a request, "" if any service can."""
         tools = self.tools(body)
         names = self._names(tools)
         if not tools or any(not self.service_tools(tool) for tool in tools):
@@ -230,7 +230,11 @@ def check_fields(
     stored: Collection[str] = (),
     where: str = "",
 ) -> None:
-    """Raise InvalidInput for the first field that is not forwarded, or not with its value."""
+    """Raise InvalidInput for the first field of `given` that is not forwarded with its value.
+
+    `known` are the forwarded fields with their shapes, `values` the possible values of some fields,
+    `limits` and `stored` as in RequestRules. `where` begins the name in the error.
+    """
     for name, value in given.items():
         if name in limits:
             check_limit(f"{where}{name}", value)
@@ -320,7 +324,7 @@ DEEPEST_BLOCK: Final = 20
 
 
 def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
-    """Return messages, blocks or tools whose cache marks have the usual lifetime.
+    """Return messages, blocks or tools without lifetimes (`ttl`) in their cache marks.
 
     A longer lifetime (`ttl`) has another price.
     """
@@ -338,7 +342,7 @@ def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
 
 
 def without_lifetime(mark: Any) -> Any:
-    """Return a cache mark with the usual lifetime."""
+    """Return a cache mark without its `ttl`: it has the usual lifetime."""
     return {key: mark[key] for key in mark if key != "ttl"} if isinstance(mark, dict) else mark
 
 
@@ -349,7 +353,7 @@ NAMED_IN: Final = (
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Yield the names of the tools in tools, items or a choice."""
+    """Yield the names of all tools in a list of tools, in items, or in a `tool_choice`."""
     waiting = [value]
     while waiting:
         given = waiting.pop()

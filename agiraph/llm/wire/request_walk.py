@@ -56,11 +56,11 @@ or a list, and whether it is in an aside."""
 class Places:
     """The places of objects and lists in a format; names are separated by spaces.
 
-    `top` are the parameters, `inner` the fields at any depth that may have one. `literal` are the
-    fields whose JSON a model reads as text, with their required type. `asides` are fields that
-    belong to an earlier answer, with the fields below them that may have an object or a list.
-    `media` is the pattern of the places of pictures and files, in lower case without underscores; a
-    picture or file at another place is not counted, and so refused.
+    `top` are the parameters, `inner` the fields at any depth that may have an object or a list.
+    `literal` are the fields whose JSON a model reads as text, with their required type. `asides`
+    are fields that belong to an earlier answer, with the fields below them that may have an object
+    or a list. `media` is the pattern of the places of pictures and files, in lower case without
+    underscores; a picture or file at another place is not counted, and so refused.
     """
 
     top: str

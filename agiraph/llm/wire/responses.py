@@ -52,7 +52,7 @@ REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content")
 
 
 class ResponsesReader(AnswerReader):
-    """Reads the events of an answer."""
+    """Assembles a model response from the events of a Responses stream."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class ResponsesReader(AnswerReader):
         return AnswerContent("".join(texts), calls, stop, _private_data(layout, model))
 
     def _unfinished(self) -> list[JsonObject]:
-        """Return a message of the streamed text; some services send no complete items."""
+        """Return the streamed text as a message, for services that send no complete items."""
         text = "".join(self._streamed)
         return [{"type": "message", "content": [{"text": text}]}] if text else []
 
@@ -181,7 +181,7 @@ def _extra(item: JsonObject, key: str) -> JsonObject:
 
 
 def _private_data(layout: Layout, model: str) -> JsonObject | None:
-    """Return the data to send back unchanged, None if the turn alone contains everything."""
+    """Return the layout of an answer for its next request; None if the turn alone says it all."""
     is_plain = all(part.keys() <= {"text", "call"} for part in layout)
     return None if is_plain else {"api": API, "model": model, "layout": layout}
 
@@ -353,7 +353,7 @@ class ResponsesWriter(AnswerWriter):
 
 
 class ResponsesFormat(OpenAIFormat):
-    """Responses, at `/responses`; Codex speaks it."""
+    """OpenAI's Responses API, at `/responses`; Codex uses it."""
 
     api = API
     rules = RULES

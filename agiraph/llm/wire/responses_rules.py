@@ -154,7 +154,7 @@ PLACES = Places(
 
 
 class ResponsesRules(RequestRules):
-    """The rules of Responses.
+    """The rules for requests of OpenAI's Responses API.
 
     Nothing is stored at the service, so a request contains everything that the model reads.
     """

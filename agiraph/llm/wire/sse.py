@@ -41,7 +41,7 @@ class SseEvent:
 
 
 class SseSplitter:
-    """Splits a stream at the empty lines between events, in linear time."""
+    """Splits a stream of bytes at the empty lines between events, in linear time."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -66,7 +66,7 @@ class SseSplitter:
         return bytes(self._rest)
 
     def end(self) -> Iterator[SseEvent]:
-        """Yield the last event if only the empty line after it is missing."""
+        """Yield the last event, if only the empty line after that event is missing."""
         return (one for one in self.feed(b"\n\n") if one.is_end or one.data is not None)
 
 

@@ -72,19 +72,24 @@ def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
 
 
 def _is_of(layout: Layout, turn: AssistantTurn) -> bool:
-    """Whether a layout matches this turn, which may have been shortened since."""
+    """Whether a layout still matches the turn's text and calls; the turn may have been shortened.
+
+    The turn may have been shortened."""
     text = "".join(part.get("text", "") for part in layout)
     calls = [part["call"] for part in layout if "call" in part]
     return bool(layout) and text == (turn.text or "") and calls == list(range(len(turn.tool_calls)))
 
 
 def head_of(head: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return the fields before the conversation, without fields that `extra` overrides."""
+    """Return the fields before the conversation, without fields that `extra` overrides.
+
+    `extra` are the additional fields that the model's settings add to every request.
+    """
     return {key: value for key, value in head.items() if key not in extra}
 
 
 def tail_of(tail: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return the fields after the conversation: overridden by `extra`, without null fields."""
+    """Return the fields after the conversation, overridden by `extra`, without null fields."""
     return {key: value for key, value in (tail | extra).items() if value is not None}
 
 

@@ -23,14 +23,14 @@ MODULE = "agiraph.llm.providers.local.serving"
 
 @dataclass(frozen=True, slots=True)
 class LocalModelAddress:
-    """The address of a running model, and its required key."""
+    """The URL of a running local model's server, and the key of its requests."""
 
     url: str
     key: str
 
 
 class LocalProcess:
-    """One model's process, or none."""
+    """The process of one model, started by `used` and stopped after some idle time."""
 
     def __init__(
         self,
@@ -63,7 +63,10 @@ class LocalProcess:
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[LocalModelAddress]:
-        """Hold the process for one call, starting it if there is none; ProviderError."""
+        """Keep the process running in the block and yield its address; start it if necessary.
+
+        Raises ProviderError.
+        """
         self._users += 1
         self._cancel_idle()
         try:

@@ -54,7 +54,7 @@ def _rendered(turn: Turn, *, in_json: bool) -> Turn:
 
 
 def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return an answer with the text or the call in its JSON.
+    """Return the response with the text or call that its JSON text contains.
 
     An answer that was cut off, and so is not JSON, is text: no guessed call is run.
     """

@@ -25,7 +25,10 @@ LOOPBACK = "http://127.0.0.1"
 
 
 class LocalProvider:
-    """Runs the packaged model, and the file that the preset names, from the first call on."""
+    """The packaged model, and the model file that the preset names; a process for each.
+
+    A process starts at the first call of its model.
+    """
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class LocalProvider:
         return len(found["tokens"])
 
     async def _ask(self, place: LocalModelAddress, path: str, body: JsonObject) -> JsonObject:
-        """Return the engine's answer at one of its own paths."""
+        """Return the JSON answer of llama.cpp's server to `body` at `path`."""
         headers = {"authorization": f"Bearer {place.key}"}
         answer = await self._client.post(f"{place.url}/{path}", json=body, headers=headers)
         answer.raise_for_status()
@@ -99,7 +102,10 @@ class LocalProvider:
         return found
 
     def _body(self, request: ModelRequest) -> bytes:
-        """Return the engine's request; a schema limits the answer to a call or the wanted shape."""
+        """Return the engine's request; a grammar limits the answer to calls or the schema.
+
+        With tools or a schema, a grammar limits the answer.
+        """
         rendered = as_rendered(request).model_copy(update={"response_schema": None})
         traits = PLAIN.model_copy(
             update={"extra": self._preset.of(split_model(request.model)[1]).extra}
@@ -121,4 +127,4 @@ class LocalProvider:
 
 
 def no_text(_: str) -> None:
-    """Drop a piece of text."""
+    """An `on_text` that ignores the text."""

@@ -18,7 +18,7 @@ SIMPLE = ("string", "integer", "number", "boolean", "null")
 def answer_schema(tools: Iterable[ToolSchema], said: JsonObject | None = None) -> JsonObject:
     """Return the schema of an answer: one call of one of `tools`, or `{"say": TEXT}`.
 
-    `said`, a plain schema, replaces the text if an object is wanted.
+    `said` is the plain schema of the wanted object; it replaces the text.
     """
     choices = [
         _object({"name": {"const": tool.name}, "arguments": plain(tool.parameters)})
@@ -76,7 +76,7 @@ def _plain_object(found: JsonObject, root: JsonObject, depth: int) -> JsonObject
 
 
 def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
-    """Return the target of a reference within the schema, or of a single `allOf`."""
+    """Return the schema that a `$ref` within `root`, or a single `allOf`, leads to."""
     for _ in range(DEEPEST):
         parts = schema.get("allOf")
         if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict):

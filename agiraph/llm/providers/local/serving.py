@@ -16,7 +16,7 @@ KEPT_OUTPUT = 1
 
 
 def main(arguments: list[str]) -> None:
-    """Serve until stdin ends."""
+    """Serve the model file in `arguments` (FILE CONTEXT THREADS) until stdin ends."""
     answers = os.fdopen(os.dup(KEPT_OUTPUT), "w")
     os.dup2(2, KEPT_OUTPUT)  # the engine's output must not be mixed in
     try:

@@ -52,7 +52,7 @@ SECRET_NAMES: Final = frozenset(
 
 
 class TooManyRequests(ApiError):
-    """Error for a call above the rate limit; retry after `wait_seconds`."""
+    """The refusal (429) of a call above the rate limit; retry after `wait_seconds`."""
 
     def __init__(self, detail: str, wait_seconds: float) -> None:
         super().__init__(429, detail)
@@ -108,7 +108,7 @@ class AccessMiddleware:
     # --- admission ---
 
     def _admit(self, scope: Scope, call: AuditedCall) -> None:
-        """Check a call and set its caller; raise ApiError if it is refused."""
+        """Check a call, and store its caller in the scope; raise ApiError if it is refused."""
         self._check_head(scope)
         self._check_query(scope)
         if is_of_ui(scope):
@@ -165,7 +165,9 @@ class AccessMiddleware:
             raise
 
     def _browser(self, headers: RawHeaders, call: AuditedCall) -> Principal:
-        """Return the caller of a browser login; cookies are valid only from our own pages."""
+        """Return the caller of a login cookie; ApiError unless one of our own pages sent the call.
+
+        ApiError unless one of our own pages sent the call."""
         given = cookies(headers, self._keys.cookie)
         if not given:
             raise ApiError(401, NEEDED)
@@ -271,7 +273,9 @@ def _stays_open(scope: Scope) -> bool:
 
 
 def _headers_of(refusal: ApiError) -> dict[str, str]:
-    """Return the headers that tell the client how to react; the connection is closed."""
+    """Return the headers of a refusal that tell the client how to react; one closes the connection.
+
+    One closes the connection."""
     headers: dict[str, Any] = {"connection": "close"}
     if isinstance(refusal, TooManyRequests):
         headers["retry-after"] = str(max(1, math.ceil(refusal.wait_seconds)))

@@ -29,7 +29,10 @@ POLICY = (
 
 
 def question_page(question: Question, agent: str, problem: str = "") -> str:
-    """Return the page of a question: a form while it is open, otherwise its outcome."""
+    """Return the HTML page of a question: a form while it is open, otherwise its outcome.
+
+    `problem` is the reason why the last answer was not accepted.
+    """
     parts = [_asked(question, agent)]
     if problem:
         parts.append(f"<p><strong>{_shown(problem)}</strong></p>")
@@ -49,7 +52,7 @@ def thanks_page(question: Question, agent: str) -> str:
 
 
 def page(title: str, body: str) -> str:
-    """Return a whole page; `body` is HTML."""
+    """Return a whole HTML page; `title` is text, `body` is HTML."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

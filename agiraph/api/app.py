@@ -125,14 +125,14 @@ class GatewayApi(FastAPI):
         self.router.routes.extend(router.routes)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document."""
+        """Return the OpenAPI document, made at the first call."""
         if self.openapi_schema is None:
             self.openapi_schema = complete_document(super().openapi(), self.rules)
         return self.openapi_schema
 
 
 def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIApp:
-    """Return the application behind its middleware."""
+    """Return the gateway's ASGI application: the endpoints behind their middleware."""
     app = GatewayApi()
     app.state.gateway = gateway
     app.state.keys = keys
@@ -202,7 +202,7 @@ async def _answer(
 
 
 async def _answer_fault(connection: Any, error: Exception) -> Response | None:
-    """Answer an unexpected error; the server raises it again and logs its traceback."""
+    """Answer an unexpected error with 500; the server raises the error again and logs it."""
     fault = ApiError(500, "a fault in the gateway; its log has the traceback")
     return await _answer(connection, fault)
 

@@ -42,7 +42,7 @@ def is_upload(scope: Scope) -> bool:
 
 
 def with_default_headers(send: Send) -> Send:
-    """Return a `send` that adds those DEFAULT_HEADERS that an answer does not set itself."""
+    """Return a `send` that adds each of DEFAULT_HEADERS that an answer does not set itself."""
 
     async def completed(message: Message) -> None:
         if message["type"].endswith("http.response.start"):

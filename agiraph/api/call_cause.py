@@ -23,14 +23,20 @@ SCOPE_KEY = "agiraph.cause"
 
 @dataclass(frozen=True, slots=True)
 class CallCause:
-    """`at` is the time of the first call; `is_again`: the first call was cut off."""
+    """The identity `id` of one call. `at` is the time of the first call with this identity.
+
+    `is_again`: the first call was cut off, and this one repeats it.
+    """
 
     id: str
     at: float
     is_again: bool = False
 
     def message(self, what: str) -> MessageId:
-        """Return the id of the message that has the effect `what` for this call."""
+        """Return the id of the message that causes the effect `what` of this call.
+
+        A repeated call sends the same id, so its receiver recognizes the repetition.
+        """
         return derived_message_id(HUMAN, f"{what}:{self.id}")
 
     @property
@@ -41,10 +47,12 @@ class CallCause:
 
 
 def new_cause(now: float) -> CallCause:
-    """Return the cause of a call without a key."""
+    """Return a new cause, for a call without an Idempotency-Key at the time `now`."""
     return CallCause(message_id().hex(), now)
 
 
 def cause_of_key(key: str, at: float, *, is_again: bool) -> CallCause:
-    """Return the cause of a call with an Idempotency-Key."""
+    """Return the cause of a call with an Idempotency-Key; `at` is the time of the first such call.
+
+    `at` is the time of the first such call."""
     return CallCause(sha256(key.encode()).hexdigest(), at, is_again)

@@ -87,7 +87,10 @@ def _view(
 
 
 def _sizes(root: Path, folder: str) -> dict[str, int]:
-    """Return file sizes by path in a folder, as `spelled`; {} without the folder."""
+    """Return file sizes in bytes by path (`spelled`) in a folder; {} without the folder.
+
+    {} without the folder.
+    """
     with suppress(ApiError), opened(root, folder) as (fd, _):
         below = entries_below(fd, MOST_FILES)
         return {spelled(path): entry.size for path, entry in below if entry.kind == "file"}

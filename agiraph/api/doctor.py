@@ -30,7 +30,10 @@ class Doctor:
         self._turn = asyncio.Lock()
 
     async def report(self, *, afresh: bool = False) -> DoctorView:
-        """Return the report. Raises ApiError: 504 after SECONDS, 500 if the command failed."""
+        """Return the report, at most KEPT_SECONDS old unless `afresh`.
+
+        Raises ApiError: 504 after SECONDS, 500 if the command failed.
+        """
         asked_at = self._clock.now()
         async with self._turn:
             last = self._last

@@ -90,12 +90,12 @@ TAKEN: Final = {
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return the name of an endpoint for generated clients."""
+    """Return a unique name of an endpoint, for generated clients: `TAG_NAME`."""
     return f"{route.tags[0]}_{route.name}{'_at' if '{path' in route.path_format else ''}"
 
 
 def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonObject:
-    """Return FastAPI's document, completed with the scope of every call."""
+    """Return FastAPI's OpenAPI document with scopes, refusals, keys and examples added."""
     scopes = {(rule.template.replace(":path}", "}"), rule.method): rule.scope for rule in rules}
     paths = {
         path: {

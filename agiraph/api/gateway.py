@@ -79,7 +79,7 @@ class Gateway:
 
     @property
     def followers(self) -> int:
-        """The number of followers of events, changes and texts."""
+        """The number of open feeds: of events, of changes and of texts."""
         return self.signals.followers + self.changes.followers + self.streams.followers
 
     def check_follower(self) -> None:

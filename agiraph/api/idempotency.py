@@ -47,7 +47,7 @@ REPLAYED = {"idempotency-replayed": "true"}
 
 
 class IdempotencyMiddleware:
-    """Runs before the endpoints."""
+    """Runs before the endpoints, and answers repeated calls with the stored answer."""
 
     def __init__(self, app: ASGIApp, store: IdempotencyStore, clock: Clock) -> None:
         self._app = app
@@ -56,7 +56,7 @@ class IdempotencyMiddleware:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one call."""
+        """Serve one call; only a changing call with an `Idempotency-Key` is stored."""
         is_keyed = any(name == NAME for name, _ in scope["headers"])
         if not (is_keyed and _may_change(scope)):
             await self._app(scope, receive, send)
@@ -149,7 +149,7 @@ def _check(key: str) -> None:
 
 
 def _may_change(scope: Scope) -> bool:
-    """Whether a call may change state; a read-only token leaves no keys in the store."""
+    """Whether a call may change state; calls of a read-only token are never stored."""
     caller = scope.get("state", {}).get("caller")
     is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
     return is_change and (caller is None or caller.may("talk"))

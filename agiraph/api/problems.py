@@ -33,14 +33,14 @@ def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:
 
 
 def problem_bytes(error: ApiError, instance: str = "", **more: Any) -> bytes:
-    """Return the body of the refusing answer."""
+    """Return the problem details of an error as JSON, the body of an answer."""
     return json.dumps(problem_of(error, instance, **more), ensure_ascii=False).encode()
 
 
 def problem_response(
     error: ApiError, instance: str = "", headers: dict[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return the refusing answer."""
+    """Return the HTTP answer for an error, with further `headers` and `more` problem details."""
     body = problem_bytes(error, instance, **more)
     return Response(body, error.status, headers=headers, media_type=MEDIA_TYPE)
 

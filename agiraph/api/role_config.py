@@ -53,7 +53,7 @@ class KnownAgents:
         return cls(load_presets(home / "providers.yaml"), load_agents(home))
 
     def is_local(self, agent: str, model: str) -> bool:
-        """Whether an agent needs no network, `model` being the run's.
+        """Whether an agent needs no network, if `model` is the run's model.
 
         That is a local model, or a CLI that calls a local model through the LLM proxy; never a CLI
         with its own account.
@@ -86,7 +86,7 @@ def configured_roles(gateway: Gateway, section: dict[str, Any] | None = None) ->
 def model_of_roles(gateway: Gateway, asked: RoleTeamRequest) -> str:
     """Return the first model that a role of a team names, '' if none does.
 
-    Offline, a local model is preferred. An unreadable team has none.
+    Offline, a local model is preferred. An unreadable team gives ''.
     """
     try:
         team = configured_roles(gateway, asked.section)
@@ -117,7 +117,7 @@ async def resolved_roles(gateway: Gateway, asked: RoleTeamRequest, model: str) -
 
 
 def _rebound(team: RoleTeamSpec, roles: Iterable[RoleView]) -> RoleTeamSpec:
-    """Return the team with the agents of these role views."""
+    """Return a team in which each role has the agent and fallback of its view in `roles`."""
     bound = {
         role.name: team.roles[role.name].model_copy(
             update={"agent": role.agent, "fallback": role.fallback}
@@ -179,7 +179,7 @@ async def bound_roles(
 async def _unusable(
     gateway: Gateway, team: RoleTeamSpec, model: str, known: KnownAgents, *, named_only: bool
 ) -> dict[str, str]:
-    """Return the unusable agents of a team with the reasons; '' is the run's model."""
+    """Return the unusable agents of a team with the reasons; the key '' is the run's model."""
     found: dict[str, str] = {}
     for agent in [*([] if named_only else [""]), *agents_of(team)]:
         if kind_of(agent) == "cli":
@@ -192,7 +192,7 @@ async def _unusable(
 
 
 def _why_not_outside(gateway: Gateway, team: RoleTeamSpec, agent: str, known: KnownAgents) -> str:
-    """Return why an external agent cannot or may not work for one of its roles, '' if it can."""
+    """Return why the external agent `agent` cannot or may not fill its roles, '' if it can."""
     try:
         for asked in _asked_for(team, agent):
             check_agent(asked, gateway.home.path, gateway.config.sandbox, os.environ)

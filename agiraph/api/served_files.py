@@ -63,7 +63,7 @@ def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) 
 
 
 def _chunks(fd: int, offset: int, size: int) -> Iterator[bytes]:
-    """Yield `size` bytes of an open file from `offset` on, and close it."""
+    """Yield `size` bytes of the open file `fd` from `offset` on, then close it. Raises OSError."""
     with os.fdopen(fd, "rb") as file:
         while size > 0:
             data = os.pread(file.fileno(), min(CHUNK, size), offset)
@@ -91,7 +91,7 @@ def _headers(shown: str, facts: os.stat_result) -> dict[str, str]:
 
 
 def _is_known(headers: Headers, etag: str) -> bool:
-    """Whether the caller already has this version of the file."""
+    """Whether the caller's If-None-Match names this version (`etag`) of the file."""
     known = [
         part.strip().removeprefix("W/") for part in headers.get("if-none-match", "").split(",")
     ]
@@ -133,7 +133,7 @@ def rendered_file(root: Path, path: str) -> Response:
 
 
 def rendered(name: str, text: str) -> str:
-    """Return a text as HTML: rendered if its name is a Markdown file's, otherwise preformatted."""
+    """Return a file's text as HTML: rendered if `name` is that of Markdown, else preformatted."""
     text = with_unseen_shown(text)
     if PurePosixPath(name).suffix.lower() in MARKDOWN:
         html: str = _markdown().render(text)

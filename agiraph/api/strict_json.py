@@ -34,7 +34,7 @@ class StrictRoute(APIRoute):
     """A route of the API that reads its body as a StrictRequest."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which gets a StrictRequest."""
+        """Return the route's handler, called with a StrictRequest in place of a Request."""
         handler = super().get_route_handler()
 
         async def answer(request: Request) -> Response:

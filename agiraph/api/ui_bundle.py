@@ -85,7 +85,7 @@ class UiBundle:
         await answer(scope, receive, send)
 
     def answer(self, name: str, headers: RawHeaders) -> Response:
-        """Return the answer for `name` below `/ui/`: a built file, otherwise the page."""
+        """Return the answer for `name` below `/ui/`: a built file, otherwise index.html."""
         kind = TYPES.get(Path(name).suffix)
         if kind is not None and NAME.fullmatch(name):
             found = self._file(name, kind, header(headers, b"accept-encoding"))

@@ -51,7 +51,7 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
 def zip_response(
     folder: Path, files: Mapping[Path, Path], name: str, *, is_head: bool = False
 ) -> Response:
-    """Return files below a folder as `NAME.zip`; `files` maps names in it to their paths."""
+    """Return files below a folder as `NAME.zip`; `files` maps names in the zip to their paths."""
     quoted = quote(f"{name}.zip", safe="")
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{quoted}",
@@ -62,12 +62,14 @@ def zip_response(
 
 
 def is_sent(path: Path) -> bool:
-    """Whether a file is put into a zip file: not if git would run programs from it."""
+    """Whether a file may be in a zip file; files of git are left out, as git could run programs."""
     return not is_part(path.name) and not any(map(is_git_name, path.parts))
 
 
 class _Outlet(io.RawIOBase):
-    """A buffer of written bytes; `take` returns and removes them."""
+    """A writable buffer for a zip file in progress; `take` returns and removes the written bytes.
+
+    `take` returns and removes the written bytes."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -152,7 +152,7 @@ class AuditedCall:
 
 
 class AuditLog:
-    """Writes calls into the audit log; `keys` knows the secrets that no line may contain."""
+    """Writes calls into the audit log; `keys` recognizes the secrets that no line may contain."""
 
     def __init__(self, file: AuditFile, keys: CredentialStore, clock: Clock, log: Any) -> None:
         self._file = file
@@ -165,7 +165,7 @@ class AuditLog:
         self.latest = file.latest
 
     def open(self, method: str, path: str, client: str) -> AuditedCall:
-        """Return a new call that begins now."""
+        """Return the record of a call that begins now; nothing is written yet."""
         return AuditedCall(method, path, client, self._clock.monotonic())
 
     def begun(self, call: AuditedCall) -> None:
@@ -184,7 +184,10 @@ class AuditLog:
             raise ApiError(503, f"the audit cannot be written ({error.strerror})") from error
 
     def ended(self, call: AuditedCall, status: int, reason: str = "") -> None:
-        """Write the end of a call; of calls above the rate limit, one line a second."""
+        """Write the end of a call with its HTTP status, and `reason` if it was refused.
+
+        Of calls above the rate limit one line a second is written.
+        """
         now = self._clock.monotonic()
         if status == TOO_MANY and now < self._quiet_until:
             self._held_back += 1
@@ -202,7 +205,7 @@ class AuditLog:
             self._log.error("the audit cannot be written", reason=str(error))
 
     def host_refused(self, refusal: HostRefused, id: str) -> None:
-        """Write that the uplink refused another host; `id` is the id of the reporting message.
+        """Write that the uplink refused a machine; `id` is the id of the message that reported it.
 
         Raises OSError.
         """
@@ -249,6 +252,8 @@ class AuditLog:
 
 @lru_cache(MOST_PATHS)
 def _shown_path(path: str) -> str:
-    """Return a path without texts that look like secrets; cached: few paths are common."""
+    """Return a path with texts that look like secrets replaced; cached: most calls repeat a path.
+
+    Cached: most calls repeat a path."""
     found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
     return f"{found}..." if found is not None else str(redact(path))

@@ -104,7 +104,7 @@ class CredentialStore:
         return found
 
     def is_secret(self, text: str) -> bool:
-        """Whether a text is a token, login cookie or unused code of this home, ended or not."""
+        """Whether a text is a token, login cookie or unused code of this home, valid or ended."""
         digest = digest_of(text)
         return (
             digest == self._home_digest
@@ -113,12 +113,15 @@ class CredentialStore:
         )
 
     def last_used(self, caller: str) -> float | None:
-        """Return when this process last saw a key, named by `Principal.key`."""
+        """Return when a key was last used (Unix time), None if not since the gateway's start.
+
+        `caller` is a `Principal.key`.
+        """
         return self._used.get(caller)
 
     @asynccontextmanager
     async def while_valid(self, caller: Principal) -> AsyncIterator[None]:
-        """Cancel the block when the token or login of the caller ends; raise CredentialsEnded."""
+        """Cancel the block when the caller's token or login ends, and raise CredentialsEnded."""
         deadline = asyncio.timeout_at(self._end_of(caller))
         self._live[deadline] = caller
         try:
@@ -134,7 +137,10 @@ class CredentialStore:
     # --- tokens ---
 
     def add(self, wanted: CreateTokenRequest, by: str, cause: str = "") -> tuple[ApiToken, str]:
-        """Create a named token; return it and its secret, which is stored nowhere."""
+        """Create a named token; return the token and its secret, of which only a digest is stored.
+
+        `by` is the name of the creator's token, `cause` identifies the call. Raises ApiError 409.
+        """
         now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
         token = ApiToken(
             name=wanted.name,
@@ -152,9 +158,9 @@ class CredentialStore:
     def rotate(
         self, name: str, grace_seconds: float, cause: str = ""
     ) -> tuple[ApiToken, str | None]:
-        """Replace a token's secret; return the token and the secret, None for the home's own.
+        """Replace a token's secret; return the token and its new secret.
 
-        The home's secret is in its file, where the commands read it.
+        The secret is None for the home's own token: it is in its file, where the commands read it.
         """
         now = self._clock.now()
         if name == HOME_TOKEN:
@@ -207,7 +213,9 @@ class CredentialStore:
         login_seconds: float,
         user: int | None = None,
     ) -> tuple[LoginLink, str]:
-        """Create a one-time login link; return it and its code, which is stored nowhere."""
+        """Create a one-time login link; return the link and its code, of which a digest is stored.
+
+        Return the link and its code, of which a digest is stored."""
         code = LINK_MARK + secrets.token_urlsafe(32)
         link = LoginLink(
             digest=digest_of(code),
@@ -223,7 +231,7 @@ class CredentialStore:
     def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserLogin, str]:
         """Turn a link's code into a browser login; return it and its secret. ApiError 403.
 
-        `user` is the id of the operating system's user that sends it, None if unknown.
+        `user` is the id of the operating system's user that sends the code, None if unknown.
         """
         secret, id = BROWSER_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
         now, digests = self._clock.now(), (digest_of(code), id, digest_of(secret))
@@ -257,7 +265,7 @@ class CredentialStore:
         self._by_digest = keys
 
     def _cut_off(self) -> None:
-        """Set the deadlines of open calls to the ends of their keys, which may be now."""
+        """Set the deadline of each open call to the end of its key, which may be now."""
         for deadline, caller in list(self._live.items()):
             if not deadline.expired():
                 deadline.reschedule(self._end_of(caller))
@@ -278,7 +286,10 @@ class CredentialStore:
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Credentials:
-    """Return the stored keys. Raises OSError."""
+    """Return the stored credentials, none if the file is missing. Raises OSError.
+
+    An unreadable file is moved aside, and none are returned.
+    """
     data = read_private(path)
     if data is None:
         return Credentials()
@@ -304,7 +315,7 @@ def load_token(path: Path) -> str:
 
 
 def renew_token(path: Path) -> str:
-    """Replace the token by a new one and return it."""
+    """Write a new home token into the file `path` and return it."""
     token = TOKEN_MARK + secrets.token_urlsafe(TOKEN_BYTES)
     write_private(path, token + "\n")
     return token

@@ -134,7 +134,7 @@ class Credentials(Record):
     def rotated(
         self, name: str, digest: str, now: float, grace: float, cause: str
     ) -> "Credentials":
-        """Give a token another secret; the old one stays valid for `grace` seconds more."""
+        """Give a token another secret; the old secret stays valid for `grace` seconds."""
         old = self.token(name, now)
         if _is_again(old, cause):
             return self._replaced(old, old.model_copy(update={"digest": digest}))
@@ -188,7 +188,7 @@ class Credentials(Record):
     # --- login links and browser logins ---
 
     def with_link(self, link: LoginLink) -> "Credentials":
-        """Add a link; if there are too many, the oldest is removed."""
+        """Add a login link; beyond MOST_LINKS the oldest link is removed."""
         return self._with(links=(*self.links, link)[-MOST_LINKS:])
 
     def entered(
@@ -202,8 +202,8 @@ class Credentials(Record):
     ) -> "Credentials":
         """Turn a link into a browser login, in one step; ApiError 403 if it was used or is too old.
 
-        `user` is the id of the operating system's user that sends it, None if unknown. A link sent
-        by another user stays valid.
+        `user` is the id of the operating system's user that sends the code, None if unknown. A link
+        sent by another user stays valid.
         """
         link = next((one for one in self.links if one.digest == code_digest), None)
         if link is None or link.expires_at <= now:
@@ -251,7 +251,7 @@ class Credentials(Record):
 
 
 def _is_again(token: ApiToken, cause: str) -> bool:
-    """Whether the call that created this token's secret was repeated."""
+    """Whether `cause` is the call that created this token's secret, so the call is a repetition."""
     return bool(cause) and token.cause == cause
 
 
@@ -261,7 +261,7 @@ def _is_long_over(token: ApiToken, now: float) -> bool:
 
 
 def ended(token: ApiToken, now: float) -> str:
-    """Return a sentence that says how a token ended."""
+    """Return a sentence on why and when a token ended, for refusals."""
     if token.revoked_at is not None:
         return f"the token '{token.name}' was revoked at {iso(token.revoked_at)}"
     return f"the token '{token.name}' expired at {iso(token.expires_at or now)}"

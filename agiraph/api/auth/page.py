@@ -71,7 +71,7 @@ def login_page(then: str, *, complaint: str = "", caller: Principal | None = Non
 
 
 def _inside(caller: Principal, then: str) -> str:
-    """Return the paragraphs for a browser that is logged in."""
+    """Return the HTML for a browser that is logged in: the login, a link to `then`, a button."""
     until = f" until {iso(caller.expires_at)}" if caller.expires_at is not None else ""
     return (
         f"<p>This browser is logged in{until}. It may <strong>{caller.scope}</strong>."

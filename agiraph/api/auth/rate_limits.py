@@ -11,14 +11,17 @@ MOST_BUCKETS = 4096
 
 @dataclass(frozen=True, slots=True)
 class TokenBucket:
-    """The number of calls left at a time."""
+    """The number of calls left at the time `at` (seconds)."""
 
     left: float
     at: float
 
 
 def take(bucket: TokenBucket, now: float, rate: float, burst: float) -> tuple[TokenBucket, float]:
-    """Take one call; return the new bucket and the seconds to wait (0: the call may continue)."""
+    """Take one call from a bucket of at most `burst` calls, refilled by `rate` calls per second.
+
+    Returns the new bucket and the seconds to wait (0: the call may continue).
+    """
     left = min(burst, bucket.left + max(0.0, now - bucket.at) * rate)
     if left >= 1:
         return TokenBucket(left - 1, now), 0.0
@@ -32,7 +35,7 @@ class RateLimiter:
         self._buckets: dict[str, TokenBucket] = {}
 
     def wait_of(self, key: str, now: float, rate: float, burst: float) -> float:
-        """Take one call of `key`; return the seconds that it has to wait, 0 if it may continue."""
+        """Count one call of the caller `key`; return the seconds it has to wait, 0 for none."""
         known = self._buckets.pop(key, None)
         bucket, wait = take(known or TokenBucket(burst, now), now, rate, burst)
         self._buckets[key] = bucket  # the most recent key comes last

@@ -20,7 +20,7 @@ OWN_PAGES = ("same-origin", "none")
 
 
 def bearer(headers: RawHeaders) -> str | None:
-    """Return the token of the Authorization header."""
+    """Return the token of the Authorization header, None without one."""
     scheme, _, token = header(headers, b"authorization").partition(" ")
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
@@ -50,12 +50,12 @@ def header(headers: RawHeaders, name: bytes) -> str:
 
 
 def query_pairs(query: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of a query."""
+    """Return the decoded names and values of a query string, in order."""
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True) if query else []
 
 
 def size_of(headers: RawHeaders) -> int:
-    """Return the bytes of all names and values."""
+    """Return the size of a call's headers in bytes: all names, values and separators."""
     return sum(len(key) + len(value) + 4 for key, value in headers)
 
 
@@ -80,7 +80,7 @@ class TrustedHosts:
         self._allowed = LOOPBACK | own | {name.lower() for name in others}
 
     def _allow(self, host_header: str) -> bool:
-        """Whether a Host header (`name` or `name:port`) names this gateway."""
+        """Whether a Host header (`name` or `name:port`) is allowed as a name of this gateway."""
         name = _name_of(host_header)
         if name is None:
             return False

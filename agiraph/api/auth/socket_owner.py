@@ -20,7 +20,7 @@ Place = tuple[str, int]
 def owner_of(client: Place, server: Place) -> int | None:
     """Return the id of the user that owns the client's end of a connection to `server`.
 
-    None if that end is on another machine, or unknown.
+    None if the client is on another machine, or its user is unknown.
     """
     with suppress(OSError, ValueError):
         version = ipaddress.ip_address(client[0]).version

@@ -30,7 +30,7 @@ class PendingChanges:
         self._noted: dict[Subject, None] = {}
 
     def add_events(self, grown: EventsChangeView) -> None:
-        """Record that a log has grown."""
+        """Record that an agent's log has grown; merged with a pending change of this log."""
         known = self._grown.get(grown.agent)
         if known is not None:
             types = tuple(sorted({*known.types, *grown.types}))
@@ -71,7 +71,7 @@ class HomeChanges:
                 follower.add_events(grown)
 
     def note(self, kind: SubjectKind, id: str) -> None:
-        """Record a change of another kind."""
+        """Record a change of the subject `id` (an agent's log: `log_grew`)."""
         for follower in self._followers:
             follower.note((kind, id))
 

@@ -62,7 +62,7 @@ class LogSignals:
 
     @contextmanager
     def subscribe(self, agent: AgentId | str) -> Iterator[Signal]:
-        """Yield a signal that is set when this agent's log changes."""
+        """Yield a signal that is set whenever this agent's log changes; for the block."""
         signal = Signal()
         self._waiting[agent].add(signal)
         try:

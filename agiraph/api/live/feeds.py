@@ -92,7 +92,7 @@ async def _send_all(
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
-    """Close with a reason; do not wait long for a client that does not read."""
+    """Close a WebSocket with a reason; a client that does not read is not waited for long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             await socket.close(code, reason)
@@ -105,7 +105,10 @@ async def _until_gone(socket: WebSocket) -> None:
 
 
 def streamed(feed: Feed[Item], lines_of: Callable[[Item], str]) -> StreamingResponse:
-    """Return a feed as server-sent events; `lines_of` returns an item's fields, one per line."""
+    """Return a feed as server-sent events; `lines_of` returns an event's fields for an item.
+
+    `lines_of` returns the fields of an item's event, one per line.
+    """
     return StreamingResponse(_lines(feed, lines_of), media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
 
 

@@ -37,7 +37,7 @@ class StreamWatcher:
         self._characters = 0
 
     def add(self, piece: StreamDelta) -> None:
-        """Add a piece; drop the oldest ones if too much waits."""
+        """Add a piece; the oldest pieces are dropped beyond MOST_PIECES or MOST_CHARACTERS."""
         self._pieces.append(piece)
         self._characters += len(piece.text)
         while len(self._pieces) > MOST_PIECES or self._characters > MOST_CHARACTERS:

@@ -35,7 +35,7 @@ def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
 
 
 def _admitting(gateway: Gateway) -> ASGIApp:
-    """Return the endpoints without the middleware: the caller is this process."""
+    """Return the endpoints of the API without middleware; every call has the caller READER."""
     app = GatewayApi()
     app.state.gateway = gateway
 

@@ -72,9 +72,9 @@ class StoredServices:
         refused: int = CONFLICT,
         id: bytes | None = None,
     ) -> Reply:
-        """Return the stored answer; ApiError 503 if only a process can answer.
+        """Return the answer to `body` from the files of the home.
 
-        Raises Corrupt, OSError.
+        Raises ApiError 503 for a request that only a process can answer, Corrupt, OSError.
         """
         answer = self._answer(body)
         if answer is None:
@@ -85,7 +85,7 @@ class StoredServices:
         return answer
 
     async def send(self, to: str, body: BaseModel, *, id: bytes) -> None:
-        """Raise ApiError 503."""
+        """Raise ApiError 503: no process runs that could receive a message."""
         raise _not_running(to)
 
     def post(self, to: str, body: BaseModel) -> None:
@@ -163,7 +163,7 @@ class StoredServices:
         return TriggerTable(triggers=tuple(trigger_view(trigger) for trigger in triggers))
 
     def _models(self) -> "ProviderPool":
-        """Return the models as a broker started with our environment would know them."""
+        """Return the provider pool that a broker with this process's environment would have."""
         if self._pool is None:
             from agiraph.llm.provider_pool import ProviderPool  # imports the service clients
 
@@ -187,7 +187,7 @@ class StoredServices:
         return UsageReader(self._ledger, limits, AgentBudgets(self.home))
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Close the ledger, if a request has opened it."""
         if self._ledger is not None:
             self._ledger.close()
 

@@ -129,7 +129,7 @@ async def _about_budget(
 def _too_little(
     estimate: "Estimate", usd: float | None, tokens: int | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield each budget that is less than the estimated cost of the run, with the reason."""
+    """Yield (request field, reason) for each budget that is less than the estimated cost."""
     for name, budget, low, high in (
         ("budget_usd", usd, estimate.low_usd, estimate.high_usd),
         ("budget_tokens", tokens, estimate.low, estimate.high),

@@ -249,7 +249,7 @@ async def start_coordinator(
 ) -> ChildStarted:
     """Start the coordinator of an agent that the supervisor does not know. Raises ApiError.
 
-    `tools` overrides the default tool set.
+    `tools` are the names of its tools; None: the default set.
     """
     spec = ChildSpec(
         address=coordinator_address(agent.id),
@@ -275,7 +275,8 @@ async def _wait_until_begun(
 ) -> Agent:
     """Return the agent once its record says that it has begun.
 
-    `check` raises the error that prevents it. ApiError 504 with the text `late`.
+    `check` is called repeatedly, and raises the error that prevents the begin. ApiError 504 with
+    the text `late` after START_SECONDS.
     """
     give_up_at = gateway.clock.monotonic() + START_SECONDS
     with gateway.signals.subscribe(id) as signal:
@@ -288,7 +289,10 @@ async def _wait_until_begun(
 
 
 async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:
-    """Make registered servers known to the supervisor that it has not in its settings."""
+    """Start the registered tool servers in `named` that are missing in the settings.
+
+    The supervisor knows them from then on.
+    """
     for name in {*named} - {*gateway.config.mcp.servers}:
         order = StartChild(spec=ChildSpec(address=tools_address(name), kind="tools"))
         await gateway.bus.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)

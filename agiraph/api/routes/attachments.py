@@ -111,7 +111,7 @@ async def _being_written(path: Path) -> AsyncIterator[int]:
 
 
 async def _placed(part: Path, folder: Path, name: str, digest: bytes) -> Path:
-    """Move a complete file into the folder and return its path; only this process writes there."""
+    """Move the complete file `part` into `folder` under a free name and return its path."""
     number, stem, suffix = 1, PurePath(name).stem, PurePath(name).suffix
     while True:
         path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")
@@ -125,7 +125,7 @@ async def _placed(part: Path, folder: Path, name: str, digest: bytes) -> Path:
 
 
 def _has(path: Path, part: Path, digest: bytes) -> bool:
-    """Whether an existing file has the same bytes as the received one."""
+    """Whether the file `path` has the same content as `part`, whose SHA-256 is `digest`."""
     old, new = status_of(path), status_of(part)
     if old is None or new is None or old.st_size != new.st_size or not is_file(path):
         return False

@@ -17,7 +17,7 @@ LAST_CURSOR = 2**53
 
 
 async def get_gateway(connection: HTTPConnection) -> Gateway:
-    """Return the gateway, the same for every call."""
+    """Return the gateway object of the application."""
     gateway: Gateway = connection.app.state.gateway
     return gateway
 
@@ -26,7 +26,7 @@ GatewayDep = Annotated[Gateway, Depends(get_gateway)]
 
 
 async def _cause(connection: HTTPConnection, gateway: GatewayDep) -> CallCause:
-    """Return the cause of this call; a repeated key has the same cause."""
+    """Return the cause of this call; calls with the same Idempotency-Key have the same cause."""
     known: CallCause | None = connection.scope.get(SCOPE_KEY)
     return known if known is not None else new_cause(gateway.clock.now())
 

@@ -60,7 +60,7 @@ async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
 
 
 def child_at(table: Iterable[ChildInfo], address: str) -> ChildInfo | None:
-    """Return the child with exactly this address."""
+    """Return the child with exactly this address, None if there is none."""
     return next((child for child in table if child.address == address), None)
 
 
@@ -70,7 +70,7 @@ def machine_of(child: ChildInfo) -> str:
 
 
 async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
-    """Return the answer of another process, None if it does not answer."""
+    """Return the awaited answer of another process, None if that raises ApiError."""
     try:
         return await asking
     except ApiError:
@@ -155,7 +155,10 @@ def describe_activity(doing: EntityState) -> str:
 
 
 def _next_start(gateway: Gateway, child: ChildInfo) -> str:
-    """Return the next start of a child without a process: after its backoff or at a wake."""
+    """Return when a child without a process starts next, as text; '' if unknown or never.
+
+    That is after its backoff, or when its agent wakes.
+    """
     if child.state == "backing_off" and child.next_start is None:
         return child.cause or ""  # it waits for a host
     if child.state == "backing_off":
@@ -169,7 +172,7 @@ def _next_start(gateway: Gateway, child: ChildInfo) -> str:
 
 
 def _cpu(gateway: Gateway, child: ChildInfo) -> float:
-    """Return the percentage of a core used since the last listing, or since the start.
+    """Return the percentage of a core that a child used since the last listing, or since its start.
 
     Listings in quick succession (several consoles) share one measurement.
     """
@@ -209,7 +212,7 @@ DOWN = ("stopped", "failed", "exited")
 
 
 def triggers_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
-    """Return an agent's triggers; none if they cannot be read."""
+    """Return an agent's triggers, an empty set if they cannot be read."""
     return load_triggers(agents.home_of(agent).triggers, agent.id)
 
 

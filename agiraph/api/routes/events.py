@@ -67,7 +67,7 @@ async def _wanted(
 
 
 def _node_named(board: Board, named: str) -> str:
-    """Return a node's id by its name in the current run; an id of any run is returned as it is."""
+    """Return a node's id by its name in the current run; a node id is returned unchanged."""
     return named if NODE_ID.fullmatch(named) else node_named(board, named).id
 
 
@@ -174,8 +174,8 @@ def _view(gateway: Gateway, agent: Agent, event: Event) -> EventView:
 def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed[Event]:
     """Return an agent's feed from a cursor on.
 
-    ApiError 503 if there are too many followers, Corrupt if the log is unreadable there: a follower
-    that was accepted and then dropped would reconnect at once.
+    ApiError 503 if there are too many followers, Corrupt if the log is unreadable from `after` on:
+    a follower that is accepted and then dropped would reconnect at once.
     """
     gateway.check_follower()
     log = gateway.agents.events_of(agent)

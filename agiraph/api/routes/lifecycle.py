@@ -130,7 +130,7 @@ def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
 
 
 def entity_named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
-    """Return the agent or child with this id, name, `AGENT/NAME` or beginning of one.
+    """Return the agent or child that `text` names: id, name, `AGENT/NAME`, or a beginning of these.
 
     An agent comes before a worker of the same name. Raises ApiError 404, 409 that list the known.
     """
@@ -173,7 +173,7 @@ async def _act_on_all(
 
 
 def _let_go_on(gateway: Gateway, targets: Sequence[ChildInfo]) -> None:
-    """Detach the agents of these children from their commands, so that their runs continue."""
+    """Detach the agents of `targets` from the commands that attend them, so that they continue."""
     for agent in dict.fromkeys(filter(None, (agent_of(child.address) for child in targets))):
         detach_agent(gateway.home.path, agent)
 
@@ -193,7 +193,7 @@ async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEnt
 async def _stop_all(
     gateway: Gateway, targets: Sequence[ChildInfo], how: How
 ) -> list[SteeredEntityView]:
-    """Stop children, the first one earlier: a coordinator must not react to its workers' end.
+    """Stop children, the first of them earlier: a coordinator must not react to its workers' end.
 
     A hanging coordinator does not react either, so the wait is bounded by HEAD_START_SECONDS.
     """
@@ -294,7 +294,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
 
 
 async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
-    """Make the scheduler read an agent's triggers now; it would notice the change later."""
+    """Ask the scheduler for an agent's triggers, so that it reads the moved file at once."""
     await if_answered(gateway.bus.ask(CLOCK, ListTriggers(agent=agent), TriggerTable))
 
 
@@ -307,7 +307,7 @@ async def delete_for_good(agent: str, gateway: GatewayDep, forget: bool = False)
 
 
 async def _with_lessons(gateway: Gateway, deleted: DeletedView, *, forget: bool) -> DeletedView:
-    """Count an agent's nodes in the knowledge database, or remove them; ApiError on failure."""
+    """Return `deleted` with the number of the agent's knowledge nodes, removed if `forget`."""
 
     def work(store: KnowledgeStore) -> dict[str, int]:
         ids = store.ids(agent=deleted.id)

@@ -138,9 +138,10 @@ class MemoryEdit:
     if_none_match: IfNoneMatch = None
 
     async def carry_out(self, content: str, *, tells: bool) -> FileContentView:
-        """Write the file, or remove it for ""; report the event and notify a working coordinator.
+        """Write the file, or remove it for "", and report the event.
 
-        Raises ApiError: 412 if the file has changed, 422 for an invalid size or name.
+        With `tells` a working coordinator is notified. Raises ApiError: 412 if the file has
+        changed, 422 for an invalid size or name.
         """
         files = _memory_of(self.gateway, self.agent)
         expected = "" if self.if_none_match == ANY_TEXT else self.if_match
@@ -201,7 +202,7 @@ def _version_view(version: MemoryVersion, content: str | None = None) -> MemoryV
 
 
 def _name(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the file name of a path; ApiError 404 if it is invalid."""
+    """Return the name in the memory for a requested path; ApiError 404 if the path is invalid."""
     try:
         return _memory_of(gateway, agent).name_of(path)
     except Refused as error:
@@ -209,7 +210,7 @@ def _name(gateway: Gateway, agent: Agent, path: str) -> str:
 
 
 def _existing(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the name of an existing file; ApiError 404 lists the files."""
+    """Return the name in the memory of an existing file; ApiError 404 lists the files."""
     name, names = _name(gateway, agent, path), _memory_of(gateway, agent).names()
     if name not in names:
         raise ApiError(404, str(unknown("memory file", path, names)))

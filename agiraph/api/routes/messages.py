@@ -62,7 +62,7 @@ EVENT_OF = {"text": "message.sent", "nudge": "human.nudge"}
 
 @dataclass(frozen=True, slots=True)
 class OutgoingText:
-    """A text of the person; `kind` is the kind of the conversation's entry."""
+    """A text of the person; `kind` is the kind of its entry in the conversation."""
 
     content: str
     mode: DeliveryMode
@@ -70,7 +70,7 @@ class OutgoingText:
     reference: ReplyReference = NOTHING
 
     def to(self, name: str, copy_of: str = "") -> TextMessage:
-        """Return the message to one receiver; `copy_of` is the id of the text to several."""
+        """Return the message to the receiver `name`; `copy_of` is the id of a text to several."""
         return TextMessage(
             content=self.content,
             from_name=HUMAN_NAME,
@@ -182,7 +182,7 @@ def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
 
 
 def _author(gateway: Gateway, agent: Agent, entity: str | None) -> str | None:
-    """Return the name of an entity of this run or of an earlier author; ApiError 404, 409."""
+    """Return the author name for `entity`: an author in the conversation, or a team member."""
     if entity is None or gateway.messages.page(agent.id, 0, 1, entity=entity).messages:
         return entity
     worker = member_named(agent, gateway.boards.get(gateway.agents.run_of(agent)), entity)

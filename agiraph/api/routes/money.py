@@ -162,7 +162,7 @@ async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
 
 
 def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
-    """Answer the open questions about a budget that has changed since."""
+    """Answer the open questions for more of a budget that has changed since they were asked."""
     now = gateway.clock.now()
     for question in gateway.questions.open(agent.id):
         about = question.about
@@ -175,7 +175,7 @@ def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None
 
 
 async def _report(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
-    """Report the event, once for each change of a budget."""
+    """Report the event `human.budget`; the same change of a budget is reported once."""
     if not state.sets:
         return
     changed = state.model_dump(include={"scope", "key", "period", "usd", "tokens", "is_own"})
@@ -294,7 +294,7 @@ def _named_rows(gateway: Gateway, rows: Sequence[UsageRow], by: UsageGroup) -> I
 def _labels(
     gateway: Gateway, rows: Sequence[UsageRow], *, is_by_stage: bool
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return key and name of entities, nodes or stages, by run and key of the ledger's rows."""
+    """Return (key, name) of the entity, node or stage of each ledger row, by its (run, key)."""
     agents = {row.key.partition("/")[0] for row in rows}
     runs = {row.run for row in rows}
     labels: dict[tuple[str, str], tuple[str, str]] = {}

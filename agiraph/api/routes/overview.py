@@ -92,7 +92,10 @@ def team(
     statuses: StatusReader,
     spent: Spent | None,
 ) -> list[WorkerView]:
-    """Return the workers of a run, including those that left; `spent` is None if unknown."""
+    """Return the workers of a run, including those that left.
+
+    `spent` is their usage by address, None if unknown.
+    """
     board, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     views = []
     for worker in board.workers.values():

@@ -126,7 +126,10 @@ class RunCheck:
             self.worker_model = self._named_workers() or settings.worker or self.model
 
     def _named_workers(self) -> str | None:
-        """Return the first model that the request allows for workers; None if it names none."""
+        """Return the first model that the request allows for workers, None if it has none.
+
+        None if the request names none.
+        """
         try:
             self._worker_models = read_worker_models(self._request.worker_model)
         except InvalidInput as error:
@@ -214,7 +217,7 @@ def check_planning(request: RunRequest, gateway: Gateway) -> None:
 
 
 def check_leader(request: RunRequest, plan: Plan | None, mode: Mode) -> None:
-    """Raise ApiError 422 if no plan can lead the run, or if a summary is asked of a model's.
+    """Raise ApiError 422 if no plan can lead the run, or a run led by a model asks for a summary.
 
     `plan` is the plan of the request; None if the request has no valid plan.
     """
@@ -286,7 +289,7 @@ async def roles_for(
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
-    """Return the requested name if it is free, otherwise the title of its goal."""
+    """Return the requested name if it is free (else ApiError 409), or a free name from the goal."""
     agents = gateway.agents.all()
     taken = {agent.name for agent in agents} | {agent.id for agent in agents}
     if request.name is not None:

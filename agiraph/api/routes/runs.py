@@ -89,7 +89,9 @@ def _found(
 
 
 def _snippet(texts: tuple[str, ...], words: list[str]) -> str:
-    """Return the surroundings of the first word found, in the first text with any; else ''."""
+    """Return the text around the first of `words`, from the first of `texts` that has one; else ''.
+
+    Else ''."""
     for text in texts:
         line = " ".join(text.split())
         places = [place for word in words if (place := line.casefold().find(word)) >= 0]

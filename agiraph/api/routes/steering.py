@@ -52,7 +52,7 @@ async def step_all(
 ) -> list[SteeredEntityView]:
     """Let each paused child do one step: a model's answer or one tool call.
 
-    Raises ApiError 409 if none is paused. A repeated cause is the same step.
+    Raises ApiError 409 if none is paused. The same `cause` again causes no further step.
     """
     for child in targets:
         check_can_pause(child, "do single steps")
@@ -82,7 +82,7 @@ def _why_no_step(
 async def interrupt_all(
     gateway: Gateway, targets: Sequence[ChildInfo], cause: CallCause
 ) -> list[SteeredEntityView]:
-    """Interrupt the current work of each child and tell it so; ApiError 409 if none works.
+    """Interrupt the current step of each child, and send it a message; ApiError 409 if none works.
 
     Streamed text is kept. A paused child stays paused afterwards.
     """
@@ -130,7 +130,7 @@ def _is_external(gateway: Gateway, child: ChildInfo) -> bool:
 
 
 def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool:
-    """Whether the run has ended and the child only waits for messages."""
+    """Whether a child's run has ended, so that the child only waits for messages."""
     agent = gateway.agents.get(agent_of(child.address) or "")
     if agent is None or agent.status not in ENDED_AGENT:
         return False

@@ -77,7 +77,7 @@ def timeline(
 
 
 def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
-    """Yield bars for current model calls: their events are written when they end."""
+    """Yield a bar for each current model call; its event is written only when it ends."""
     holders: dict[str, NodeId | None] = {coordinator_address(agent.id): None}
     holders |= {worker_address(agent.id, one.id): one.node for one in board.workers.values()}
     for address, node in holders.items():

@@ -143,7 +143,7 @@ async def _ask(
     """Send a request to the scheduler, with an id by which it recognizes a repetition.
 
     If the gateway died after the router had accepted the request, the scheduler's answer went to an
-    incarnation that is gone and is not repeated: its result is looked up.
+    incarnation that is gone and is not repeated: its result is read from the list of triggers.
     """
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:

@@ -157,7 +157,7 @@ class FileForm:
     depth: Depth = 1
 
     def show(self, root: Path, path: str) -> Shown | Response:
-        """Return the folder or the file at `path` under `root`."""
+        """Return the folder or file at `path` below `root` in the requested form."""
         is_head = self.request.method == "HEAD"
         match self.how:
             case "raw":

@@ -98,7 +98,7 @@ def _read(store: SettingsStore, file: str) -> StoredText:
 
 
 def _described(store: SettingsStore, about: SettingsFile, stored: StoredText) -> dict[str, Any]:
-    """Return the fields that all views of a file have in common."""
+    """Return the fields that all views of a settings file have: name, path, etag, problems ..."""
     found = problems_of(store.home, about.name, stored.text) if stored.exists else ()
     return {
         "name": about.name,
@@ -138,7 +138,7 @@ def _text_of(body: EditSettingsRequest, before: str) -> str:
 
 
 def _require(before: StoredText, file: str, if_match: str | None) -> None:
-    """Raise ApiError unless the caller's etag is that of the current file."""
+    """Raise ApiError 428 without an etag, 412 unless it is that of the current file."""
     if if_match is None:
         raise ApiError(
             PRECONDITION_REQUIRED, f"name the etag of {file} that is changed in `If-Match`"

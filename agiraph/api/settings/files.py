@@ -75,7 +75,7 @@ def _table_of(row: type[BaseModel]) -> Callable[[], JsonObject]:
 
 
 def _providers() -> JsonObject:
-    """Return the schema of providers, including the traits of a single model."""
+    """Return the JSON Schema of providers.yaml, including the traits of a single model."""
     shape = _table_of(ProviderPreset)()
     traits = ModelTraits.model_json_schema()
     traits.pop("required", None)
@@ -173,7 +173,7 @@ def problems_of(home: Path, name: str, text: str) -> tuple[SettingsProblemView, 
 
 
 def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
-    """Yield the problems of an error's text; a problem without a line is put in the first."""
+    """Yield the problems in an error's text, each at its line; line 1 if it names none."""
     for row in said.splitlines():
         found = PLACED.match(row)
         if found is None:
@@ -185,7 +185,7 @@ def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
 
 
 def _key_at(text: str, line: int, detail: str) -> KeyPath:
-    """Return the key that a problem's text begins with, or the one deepest key of its line."""
+    """Return the key that a problem's text begins with, or the only deepest key of its line."""
     found = [path for path, at in lines_of(text).items() if at == line]
     named = detail.partition(": ")[0]
     for path in found:

@@ -32,7 +32,7 @@ def save_roles(home: Home, wanted: RoleTeamSpec, if_match: str | None) -> str:
 
 
 def section_changes(said: object, wanted: RoleTeamSpec) -> tuple[SettingChange, ...]:
-    """Return the changes that turn the section `said` (None: missing) into the wanted team."""
+    """Return the changes that turn the section `said` (None: missing) into the team `wanted`."""
     try:
         before = roles_of(said or {})
     except InvalidInput:  # an unreadable section is replaced as a whole
@@ -81,7 +81,9 @@ def _of_role(name: str, before: Role | None, wanted: Role) -> Iterator[SettingCh
 
 
 def _own(name: str, role: Role) -> dict[str, Any]:
-    """Return a role's differences from the default role; for an added role at least its title."""
+    """Return the fields in which a role differs from its default; a new role has at least a title.
+
+    A new role has at least a title."""
     default = default_role(name)
     own = {field: value for field, value in role if value != getattr(default, field)}
     return own or ({"title": role.title} if name not in DEFAULT_ROLES else {})

@@ -22,7 +22,9 @@ ADVICE: Final = "write ${NAME} there, and set the variable where the supervisor 
 
 @dataclass(frozen=True, slots=True)
 class HiddenValue:
-    """A value at `path` that is not shown; `raw` is its source text, which begins at `start`."""
+    """A value at key `path` that is not shown; `raw` is its source, at index `start` of the text.
+
+    `raw` is its source, at index `start` of the text."""
 
     path: KeyPath
     start: int
@@ -32,12 +34,12 @@ class HiddenValue:
 
 
 def shown(text: str) -> str:
-    """Return a text with its secrets hidden."""
+    """Return the text of a settings file with its secrets replaced by BLOT."""
     return redact_text(_without(text, _hidden(text)))
 
 
 def shown_values(value: Any, path: KeyPath = ()) -> Any:
-    """Return plain values with their secrets hidden."""
+    """Return the values of a settings file with their secrets replaced by BLOT."""
     if isinstance(value, dict):
         return {key: shown_values(inner, (*path, str(key))) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -48,7 +50,7 @@ def shown_values(value: Any, path: KeyPath = ()) -> Any:
 
 
 def restored(text: str, before: str) -> str:
-    """Return a text in which hidden values are replaced by the values of `before`."""
+    """Return a text in which each BLOT is replaced by the value at its place in `before`."""
     kept = {one.path: one.raw for one in _hidden(before)}
     places = [
         (node.start_mark.index, text[node.start_mark.index : node.end_mark.index], kept[path])

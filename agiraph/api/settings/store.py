@@ -75,7 +75,10 @@ def unified_diff(name: str, before: str, after: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a changed text with a newline at its end. Raises InvalidInput."""
+    """Return a settings text that can be written: with a newline at its end, without CRLF.
+
+    Raises InvalidInput for a control character.
+    """
     if "\0" in text or "\x7f" in text:
         raise InvalidInput("a control character is in the text")
     text = text.replace("\r\n", "\n")

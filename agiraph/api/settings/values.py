@@ -29,7 +29,7 @@ def values_in(name: str, text: str) -> JsonObject:
 
 
 def rows_of(name: str, own: JsonObject, file: Path, in_force: Config) -> list[SettingView]:
-    """Return a row for each setting of a file; for tables, one for each name."""
+    """Return a row for each setting of a file; of a file with a table, a row for each name."""
     if name == CONFIG:
         return list(_settings(own, file, in_force))
     shipped, about = _shipped(name), SETTINGS_FILES[name]
@@ -108,7 +108,7 @@ def _shipped(name: str) -> JsonObject:
 
 @cache
 def remarks() -> Mapping[KeyPath, str]:
-    """Return the comments of the shipped settings by key."""
+    """Return the comments in the shipped agiraph.yaml, by the key path that they describe."""
     text = read_text(configs_folder() / CONFIG)
     lines = text.splitlines()
     found: dict[KeyPath, str] = {}

@@ -208,7 +208,9 @@ def _page_of(next: str) -> str:
 
 
 async def _code(request: Request, is_form: bool) -> tuple[str, str]:
-    """Return the posted code and the page to open afterwards."""
+    """Return the code in a posted form or JSON body, and the page to open afterwards; ApiError 422.
+
+    ApiError 422."""
     body = await request.body()
     try:
         if is_form:

@@ -130,7 +130,11 @@ async def _in_time(
     cause: CallCause,
     late: str,
 ) -> Reply:
-    """Request a change from the supervisor; ApiError 504 if it waits for steps for too long."""
+    """Return the supervisor's answer to an order; ApiError 504 with the text `late`.
+
+    The supervisor waits until the processes concerned have ended their steps, at most
+    CHANGE_SECONDS.
+    """
     id = cause.message(f"{order.TYPE} {order.model_dump_json()}")
     try:
         return await gateway.bus.ask(

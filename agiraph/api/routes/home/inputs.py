@@ -82,7 +82,10 @@ async def send_part(
 
 
 async def _tried(act: Callable[[Uploads], Upload], gateway: Gateway) -> Upload:
-    """Change uploads in a thread; ApiError 422 for an invalid input, 409 for a wrong position."""
+    """Return the result of `act` on the uploads, called in a thread.
+
+    Raises ApiError 422 for an invalid input, 409 for a wrong position.
+    """
     try:
         return await to_thread(act, gateway.uploads)
     except InvalidInput as error:

@@ -250,7 +250,9 @@ def _shown(store: KnowledgeStore, id: str) -> KnowledgeNodeView:
 
 
 def _meant(store: KnowledgeStore, text: str) -> str:
-    """Return the id that a text means; ApiError 404, or 409 with the candidates."""
+    """Return the id of the node that `text` identifies; ApiError 404, or 409 with the candidates.
+
+    ApiError 404, or 409 with the candidates."""
     found = store.meant(text)
     if len(found) == 1:
         return found[0]
@@ -270,5 +272,5 @@ def _project(named: str) -> str | None:
 
 
 def _run_project(named: str) -> str | None:
-    """Return the same; a folder in a repository gives the id of the repository's project."""
+    """Like `_project`; a folder inside a repository gives the id of the repository's project."""
     return _project(repository_of(named) if os.path.isabs(named) else named)

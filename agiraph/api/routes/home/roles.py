@@ -90,7 +90,7 @@ async def _checked(gateway: Gateway, asked: CheckRolesRequest) -> RoleTeamView:
 
 
 async def _model(gateway: Gateway, asked: CheckRolesRequest) -> str:
-    """Return the model of a run that names none, '' if there is none."""
+    """Return the model that a run with this team would have, '' if there is none."""
     team = RoleTeamRequest(section=asked.section, offline=asked.offline)
     try:
         return asked.model or await unnamed_model(gateway, team)

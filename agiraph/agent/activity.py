@@ -14,7 +14,7 @@ TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "
 
 
 def step_of(call: ToolCall) -> str:
-    """Return a tool's name and its most informative argument, with secrets redacted."""
+    """Return a tool call as one line: the tool's name and its main argument, redacted."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     found = (arguments[key] for key in TELLING if isinstance(arguments.get(key), str))
     about = next(found, "")

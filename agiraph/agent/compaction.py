@@ -65,7 +65,7 @@ class SummarySection:
 
 @dataclass(frozen=True, slots=True)
 class CompactionContext:
-    """Context of an entity outside its conversation: its task, and a summary of its files."""
+    """The parts of an entity's context outside its conversation: its task, its files."""
 
     task: str
     files: tuple[SummarySection, ...] = ()
@@ -73,7 +73,7 @@ class CompactionContext:
 
 @dataclass(frozen=True, slots=True)
 class CompactedConversation:
-    """The turns of the new conversation, and the digest of all other turns."""
+    """The turns of the new conversation, and the digest: one line for each turn left out."""
 
     turns: tuple[Turn, ...]
     digest: tuple[str, ...]
@@ -149,7 +149,9 @@ def _only_saves(group: Group) -> bool:
 
 
 def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
-    """Return the last groups that fit, the very last one truncated if it does not."""
+    """Return the last groups with at most `budget` tokens; the very last group is truncated to fit.
+
+    The very last group is truncated to fit."""
     kept: list[Group] = []
     left = budget
     for group in reversed(groups[-LAST_GROUPS:]):
@@ -181,7 +183,7 @@ def _leaning(turns: Iterable[Turn]) -> set[str]:
 
 
 def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
-    """Return the groups; groups whose calls have lost the earlier reasoning become text."""
+    """Return the groups; groups whose calls have lost the reasoning before them become text."""
     shown: list[Group] = []
     is_in_chain = False
     for group in kept:
@@ -207,7 +209,7 @@ def _in_words(group: Group, budget: int) -> Group:
 
 
 def _cut_group(group: Group, budget: int) -> Group:
-    """Return a group with its long texts truncated until it fits, if possible.
+    """Return a group with long texts truncated to at most `budget` tokens together, if possible.
 
     Sealed reasoning cannot be truncated: calls with sealed reasoning become text.
     """
@@ -259,7 +261,7 @@ def _head(
     last: Sequence[Turn],
     room: int,
 ) -> str:
-    """Return the text of the first turn, of at most `room` tokens; each part has its share."""
+    """Return the text of the new first turn, at most `room` tokens; each section has a share."""
     shown = "\n".join(turn.content for turn in last if not isinstance(turn, AssistantTurn))
     human = [
         text for text in transcript.mail.human if text not in shown and text != belongings.task
@@ -280,7 +282,7 @@ def _head(
 
 
 class _Head:
-    """A text that grows by sections, within its token limit."""
+    """The text of the first turn: sections are added within a limit of tokens."""
 
     def __init__(self, intro: str, room: int) -> None:
         self.text = cut(intro, max(1, room))
@@ -290,14 +292,17 @@ class _Head:
         return self._room - estimate_text(self.text)
 
     def add(self, title: str, text: str, share: float) -> None:
-        """Add a section, truncated to its share of the remaining tokens."""
+        """Add a section, truncated to `share` of the remaining tokens (0 to 1)."""
         frame = f"\n\n# {title}\n\n"
         room = int(self._left() * share) - estimate_text(frame) - 1
         if text.strip() and room > 0:
             self.text += frame + cut(text.strip(), room)
 
     def add_newest(self, title: str, texts: Sequence[str], share: float, mark: str = "") -> None:
-        """Add the newest texts that fit, and the number of the missing texts."""
+        """Add a section with the newest of `texts` that fit, and the number of those left out.
+
+        `share` as in `add`; `mark` precedes each text.
+        """
         frame = f"\n\n# {title}\n\n"
         separator = "\n" if mark else "\n\n"
         room = int(self._left() * share) - estimate_text(frame + LEFT_OUT) - len(str(len(texts)))

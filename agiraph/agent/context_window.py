@@ -70,7 +70,7 @@ def estimate_turns(turns: Iterable[Turn]) -> int:
 
 
 def estimate_fixed(system: str, tools: Sequence[ToolSchema]) -> int:
-    """Return an upper estimate of the tokens of system prompt and tools."""
+    """Return an upper estimate of the tokens of a system prompt and tools."""
     size = estimate_text(system)
     for tool in tools:
         size += TOKENS_PER_CALL + estimate_text(tool.name + tool.description)
@@ -133,7 +133,7 @@ def is_long(turns: Sequence[Turn]) -> bool:
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:
-    """Return the factor by which to multiply an estimate, from the provider's last count."""
+    """Return the factor for estimates: the provider's last count divided by its estimate."""
     if not transcript.window.tokens:
         return transcript.window.scale
     guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])
@@ -145,7 +145,7 @@ def decide(
 ) -> Literal["flush", "compact"] | None:
     """Return the action to take before the model call; no call may be open.
 
-    `share` is the usable part of the window; `can_flush` says whether the entity has a tool to save
+    `share` is the usable part of the window (0 to 1); `can_flush`: the entity has a tool to save
     information.
     """
     is_at_brim = fill.used >= BRIM * fill.window
@@ -169,7 +169,7 @@ def room_for_turns(fill: WindowUsage, *, share: float) -> int:
 
 
 def window_of(transcript: Transcript, override: int | None) -> int | None:
-    """Return the size of the model's window in tokens: as set, as reported, or as learned.
+    """Return the size of the model's window in tokens: `override`, or as reported or learned.
 
     None before the first answer if no size is known; a refusal then shows the size.
     """
@@ -179,6 +179,6 @@ def window_of(transcript: Transcript, override: int | None) -> int | None:
 
 
 def answer_tokens(transcript: Transcript, *, override: int | None, share: float, most: int) -> int:
-    """Return the longest answer in tokens: `most`, or the part of the window outside the share."""
+    """Return the longest answer in tokens: `most`, or if less, the window without its `share`."""
     window = override or transcript.window.size
     return most if window is None else max(1, min(most, int(window * (1 - share))))

@@ -50,7 +50,7 @@ class Conversation:
         return step_place(self._epoch, self.transcript.position + ahead)
 
     def begin_epoch(self, *records: ConversationRecord) -> None:
-        """Append records as the first records of another epoch: the end before them was lost."""
+        """Append records in another epoch: the journal's end before them was lost."""
         if self._epoch == self.transcript.epoch:
             self._epoch = new_epoch()
         if records:
@@ -59,7 +59,10 @@ class Conversation:
             self._record((), self._journal.append)
 
     def when_recorded(self, act: Callable[[], None]) -> None:
-        """Call `act` right after the next append or sync, when its cause is safe on disk."""
+        """Call `act` once, right after the next append or sync.
+
+        Its cause is then safe on disk.
+        """
         self._when_recorded.append(act)
 
     def append(self, *records: ConversationRecord) -> None:
@@ -96,7 +99,7 @@ class Conversation:
         self._snapshots.keep_if_due(self._journal.mark, self.transcript)
 
     def lately(self, most: int) -> list[tuple[str, ConversationRecord]]:
-        """Return the last available steps, each with its name, the oldest first."""
+        """Return the last steps, at most `most`, each with its name, the oldest first."""
         position, epoch = self.transcript.position, self.transcript.epoch
         steps: list[tuple[str, ConversationRecord]] = []
         for found in reversed(read_tail(self.path)[-most:]):

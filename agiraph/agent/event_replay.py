@@ -48,7 +48,7 @@ class ReplayedEvent:
 
     @property
     def report(self) -> tuple[str, JsonObject, str]:
-        """The arguments of a report of an event that happens now: type, data and key."""
+        """The arguments of `LoopEntity.report` for this event: type, data and key."""
         return self.type, self.data, self.key
 
 
@@ -124,7 +124,7 @@ def loop_warned(seen: LoopDetected, place: str) -> ReplayedEvent:
 
 
 def noticed(record: ConversationRecord, place: str) -> ReplayedEvent | None:
-    """Return the event of a text added by the runtime, the step at `place`; None for others."""
+    """Return the event of a text that the runtime added at step `place`; None for other records."""
     match record:
         case LoopDetected():
             return loop_warned(record, place)
@@ -144,7 +144,9 @@ def noticed(record: ConversationRecord, place: str) -> ReplayedEvent | None:
 def compacted(
     record: ConversationCompacted, place: str, more: Mapping[str, int] | None = None
 ) -> ReplayedEvent:
-    """Return the event of a compaction, the step at `place`; `more` is not in the record."""
+    """Return the event of a compaction, the step at `place`; `more` are further fields of its data.
+
+    `more` are further fields of its data."""
     data = {
         "cause": record.cause,
         "tokens_before": record.tokens_before,
@@ -157,7 +159,7 @@ def compacted(
 
 
 def replayed_events(lately: Iterable[tuple[str, ConversationRecord]]) -> list[ReplayedEvent]:
-    """Return the events of the last steps (key and record) of the current work."""
+    """Return the events to report again for the last steps (name, record) of the current work."""
     events: list[ReplayedEvent] = []
     calls: dict[str, tuple[ToolCall, str]] = {}
     for place, record in lately:

@@ -66,7 +66,7 @@ class ExternalAgentState:
         return any(place not in self.warnings for place in range(delivered, len(self.messages)))
 
     def add_message(self, shown: str, *, warns_of: str = "") -> None:
-        """Add a message to the external agent, if there is an external agent."""
+        """Add a message for the external agent, if the node has one; `warns_of` names a limit."""
         if not self.is_here:
             return
         if warns_of:

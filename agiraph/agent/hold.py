@@ -27,7 +27,7 @@ def load_hold(path: Path) -> EntityState:
 
 
 def store_hold(path: Path, state: EntityState) -> None:
-    """Write the file, or remove it if the entity does not wait for a person."""
+    """Write the state of an entity that waits for a person; remove the file for any other state."""
     if state.state in HELD:
         replace_file(path, state.model_dump_json() + "\n")
     else:

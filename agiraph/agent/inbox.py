@@ -90,7 +90,7 @@ class EntityInbox:
             self.urgent.set()
 
     def take(self, *, with_followups: bool) -> list[IncomingMessage]:
-        """Return the messages that may enter the conversation now, in order, and keep the rest."""
+        """Return and remove the messages that may enter the conversation now, in order."""
         taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
         taken = taken[: self.take_up([m.id for m in taken])]
         self._waiting = [m for m in self._waiting if m not in taken]
@@ -104,9 +104,9 @@ class EntityInbox:
     def take_into(
         self, conversation: Conversation, *, with_followups: bool
     ) -> list[IncomingMessage]:
-        """Return the messages that enter `conversation` now; each is done after the next append.
+        """Return the messages that enter `conversation` now, acknowledged after its next append.!!
 
-        Messages that the conversation has already received are done at once and omitted.
+        Messages that the conversation has already received are acknowledged at once and omitted.
         """
         taken = list[IncomingMessage]()
         for incoming in self.take(with_followups=with_followups):
@@ -122,5 +122,5 @@ class EntityInbox:
         return not self._waiting
 
     def has_followups(self) -> bool:
-        """Whether messages wait for the current work to be done."""
+        """Whether messages wait that may enter only between two works (mode `followup`)."""
         return any(m.mode == "followup" for m in self._waiting)

@@ -11,7 +11,10 @@ READ_BYTES = 4096
 
 
 def listing(folder: Path, shown_as: str) -> str:
-    """Return a line for each file under `folder`: name, size, first line of text; "" if none."""
+    """Return a line for each file below `folder`: name, size and first line; "" without files.
+
+    Names are shown as paths below `shown_as`.
+    """
     try:
         files = [path for path, _ in files_below(folder)]
     except OSError:
@@ -35,6 +38,6 @@ def _line(path: Path, name: str) -> str:
 
 
 def read_texts(paths: Iterable[Path]) -> str:
-    """Return the texts of the existing files, one after the other."""
+    """Return the texts of the files that exist, with an empty line between them."""
     texts = [read_shown(path).strip() for path in paths]
     return "\n\n".join(text for text in texts if text)

@@ -68,7 +68,7 @@ UNKNOWN_OUTCOME = (
 
 @dataclass(frozen=True, slots=True)
 class CallEffects:
-    """Effects of a call's result: nodes that ended, messages by their bus ids.
+    """The effects of a call besides its result: ended nodes, messages shown (bus ids).
 
     `human` are the shown texts of the messages that the human wrote; `asked` is a question to the
     human that is still open.
@@ -95,8 +95,8 @@ class Permission:
 class PendingApproval:
     """An action that may have to wait for the human's answer.
 
-    `answer` waits for the decision without a time limit; `withdraw` withdraws the question after a
-    message came first.
+    `answer` waits for the decision without a time limit; `withdraw` withdraws the question if a
+    message arrives first.
     """
 
     answer: Callable[[], Awaitable[Permission]]
@@ -125,7 +125,8 @@ class PartialAnswer:
 class PauseSwitch:
     """Whether the entity may continue past its next yield point.
 
-    An entity that is `leaving` (it is moved to another host) ends there, paused or not.
+    An entity that is `leaving` (it is moved to another host) ends at that yield point, paused or
+    not.
     """
 
     def __init__(self) -> None:
@@ -158,7 +159,7 @@ class Role(Protocol):
     """The parts of the loop in which coordinators and workers differ."""
 
     def is_over(self) -> bool:
-        """Whether the loop should return."""
+        """Whether the role's work is over, so that the loop must return."""
 
     def is_between_works(self) -> bool:
         """Whether messages that wait for the end of the current work may enter now."""
@@ -173,7 +174,7 @@ class Role(Protocol):
         """Return the effects of the last tool call besides its result."""
 
     async def on_rest(self) -> None:
-        """Handle a silent model: remind it, give up, or wait for news."""
+        """Handle a model's answer without calls: remind the model, end the work, or wait."""
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Shorten the conversation if necessary; return whether it was changed.
@@ -183,7 +184,7 @@ class Role(Protocol):
         """
 
     async def on_step_limit(self) -> bool:
-        """Check the bounds before a model call; return False if the loop must not think."""
+        """Check the work's limits before a model call; return False if no call may be made."""
 
 
 class LoopEntity(Protocol):
@@ -272,7 +273,10 @@ class AgentLoop:
         return [] if is_in_call else self._role.notices()
 
     async def _made_room(self) -> bool:
-        """Shorten the conversation between two steps if necessary; return whether it changed."""
+        """Shorten the conversation between two steps if necessary; return whether it changed.
+
+        Also returns True if a message interrupted it.
+        """
         if self._transcript.open_calls:
             return False
         made = await self._unless_interrupted(self._role.make_room(was_refused=False))
@@ -456,7 +460,10 @@ async def _cancelled(task: "asyncio.Future[T]") -> None:
 
 
 def _retrieve(task: "asyncio.Future[T]") -> None:
-    """Retrieve a task's exception: our cancellation may coincide with an error of the task."""
+    """Retrieve a task's exception, so that asyncio does not report it as lost.
+
+    A cancellation by this loop may coincide with an error of the task.
+    """
     if task.done() and not task.cancelled():
         task.exception()  # else asyncio logs it as never retrieved
 
@@ -472,7 +479,7 @@ def stand_in_notice(
 ) -> tuple[InputReceived, ...]:
     """Return the notice before an answer if its model differs from the last answer's model.
 
-    It is appended together with the answer, so there is exactly one notice.
+    The notice is appended together with the answer, so there is exactly one notice.
     """
     fallback_used = said.model if said.instead_of else ""
     if fallback_used == transcript.stand_in:

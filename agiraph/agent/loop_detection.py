@@ -48,11 +48,13 @@ class RepeatedCalls:
         return RepeatedCalls(pending=self.pending, is_new=bool(self.pending))
 
     def warned(self, count: int) -> "RepeatedCalls":
-        """Return the streak after the model was warned."""
+        """Return the streak with the warning recorded at `count` equal answers."""
         return replace(self, warned_at=count)
 
     def called(self, call: ToolCall, result: CallFinished, *, is_last: bool) -> "RepeatedCalls":
-        """Return the streak after one call; `is_last`: no other call of that answer is open."""
+        """Return the streak after a finished call; `is_last`: no other call of its answer is open.
+
+        `is_last`: no other call of its answer is open."""
         mine = _signature(call, result)
         is_new = self.is_new or _is_news(result)
         running = replace(self, pending=(*self.pending, mine), is_new=is_new)
@@ -90,7 +92,10 @@ class LoopStuck:
 
 
 def judge_loop(streak: RepeatedCalls, *, patience: int = 0) -> LoopWarning | LoopStuck | None:
-    """Return the decision; `patience` is the number of repeats allowed after the warning."""
+    """Return a warning, an end, or None for a streak that may continue.
+
+    `patience` is the number of repeats allowed after the warning.
+    """
     if streak.count < LIMIT:
         return None
     if not streak.warned_at:

@@ -40,7 +40,7 @@ TIME_NEAR = (
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The next turn is the last; `why` names the exhausted limit."""
+    """The decision that the next turn is the last; `why` names the exhausted limit."""
 
     bound: Bound
     why: str
@@ -52,13 +52,13 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class MustStop:
-    """The last turn is over; `reason` is reported to the coordinator."""
+    """The decision to end the node after its last turn; `reason` is reported to the coordinator."""
 
     reason: str
 
 
 def contract_of(settings: RunConfig) -> StageContract:
-    """Return the contract of a stage that sets nothing itself."""
+    """Return the contract of a stage without terms of its own, from the settings of runs."""
     return StageContract(
         max_iterations_per_node=settings.max_iterations,
         node_timeout_seconds=settings.node_timeout_seconds,
@@ -72,7 +72,7 @@ def contract_of(settings: RunConfig) -> StageContract:
 
 
 def at_door(contract: StageContract) -> SpendingLimits:
-    """Return the limits of an external agent's model calls."""
+    """Return the limits of an external agent's model calls on a node, for the LLM proxy."""
     return SpendingLimits(
         usd=contract.max_cost_usd_per_node,
         tokens=contract.max_tokens_per_node,
@@ -98,7 +98,7 @@ def proxy_usage(shortage: Shortage) -> str:
 def judge(
     transcript: Transcript, contract: StageContract, *, is_context_used_up: bool = False
 ) -> LastTurn | MustStop | None:
-    """Return whether the worker may have another turn on its node, and whether it is the last.
+    """Return LastTurn or MustStop for a worker at a limit of its node, None for another turn.
 
     `is_context_used_up`: the conversation is full and may not be compacted again.
     """

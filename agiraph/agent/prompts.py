@@ -81,18 +81,18 @@ def with_article(noun: str) -> str:
 
 
 def render(name: str, **values: object) -> str:
-    """Return the prompt `{name}.md` with `values` filled in."""
+    """Return the prompt `{name}.md` with `values` filled in, without spaces at its ends."""
     return templates_in(folders()).get_template(f"{name}.md").render(**values).strip()
 
 
 def prepare() -> None:
-    """Compile every prompt now: processes forked later save 50 ms for each."""
+    """Compile every prompt now: each process that is forked later saves 50 ms."""
     for path in shipped().glob("*.md"):  # plain: shipped with the package
         templates_in((shipped(),)).get_template(path.name)
 
 
 def system_prompt(name: str, *, skills: str, **values: object) -> str:
-    """Return the prompt of a `coordinator` or `worker`; `skills` is the list of skills as text.
+    """Return the system prompt `name`, `coordinator` or `worker`; `skills` is the list of skills.
 
     `coordinator_short` and `worker_short` contain neither that list nor the rules.
     """
@@ -112,7 +112,7 @@ def node_limits(run: RunConfig) -> dict[str, object]:
 
 
 def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
-    """Return the coordinator's first user turn; `plan` is its text about the plan."""
+    """Return the coordinator's first user turn; `plan` is a text about the plan, '' for none."""
     lines = [f"# Goal\n\n{goal}"]
     if input_dir:
         lines.append(
@@ -176,7 +176,7 @@ def schema_in_words(node: WorkNode) -> str:
 
 
 def assignment_facts(assignment: Assignment) -> dict[str, object]:
-    """Return the values for the assignment template of every kind of worker."""
+    """Return the values that every assignment template needs, from an assignment."""
     return {
         "node": assignment.node,
         "spec": assignment.spec.strip(),

@@ -236,7 +236,10 @@ class ExternalPermissionAsked(Record):
 
 
 class ExternalPermissionDecided(Record):
-    """The request is decided; `message` is the bus id of the human's answer, if they gave one."""
+    """The request is decided; `message` is the bus id of the human's answer.
+
+    None if the human was not asked.
+    """
 
     kind: Literal["outside.allowed"] = "outside.allowed"
     key: str

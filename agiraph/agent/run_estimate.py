@@ -34,7 +34,7 @@ def prices_of(home: Path, models: Sequence[str]) -> Iterator[Price | None]:
 
 
 def _prompts() -> tuple[int, int]:
-    """Return the approximate tokens of runbooks and tools of a coordinator and of a worker."""
+    """Return the approximate tokens of runbooks and tools: of a coordinator, of a worker."""
 
     def size(toolbox: Any) -> int:
         guess = estimate_fixed(toolbox.guidance(), toolbox.schemas())

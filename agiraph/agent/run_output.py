@@ -25,8 +25,10 @@ def output_notice(schema: dict[str, Any] | None) -> str:
 
 
 def fitted(answer: str, schema: dict[str, Any]) -> str:
-    """Return the JSON text in an answer. Raises InvalidInput that names the misfit with the
-    schema."""
+    """Return the JSON text in an answer that matches `schema`. Raises InvalidInput.
+
+    The error names the mismatch.
+    """
     fenced = FENCED.fullmatch(answer)
     text = fenced[1] if fenced else answer.strip()
     _, wrong = read_result(text, schema)

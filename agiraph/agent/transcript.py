@@ -148,7 +148,7 @@ class Correspondence:
             self.unanswered[key_of(name)] = ReplyReference(message, quote(body_of(shown)))
 
     def add_result(self, call: ToolCall, record: CallFinished) -> None:
-        """Record the messages and questions that a call's result has shown, asked or sent."""
+        """Record which messages and questions a call's result has shown, asked or sent."""
         self.seen.update(record.messages)
         self.human.extend(record.human)
         question = str(call.arguments.get("question", ""))
@@ -176,7 +176,7 @@ class PauseState:
     stepped: str = ""
 
     def note(self, what: str, message: str) -> None:
-        """Apply a change by a person; a step needs an entity that is paused or already steps."""
+        """Apply the change `what` (pause, resume, step) that message `message` requested."""
         if what == "stepped" and (self.is_on or self.steps):
             self.is_on = False
             self.steps.append(message)
@@ -246,7 +246,7 @@ class Transcript:
 
     @property
     def is_stepping(self) -> bool:
-        """Whether the entity is to be paused again after the current step."""
+        """Whether a person lets the paused entity do single steps."""
         return bool(self.pause.steps)
 
     @property
@@ -266,7 +266,7 @@ class Transcript:
 
     @property
     def is_published(self) -> bool:
-        """Whether the current assignment's result is published."""
+        """Whether the result of the current node is published."""
         return self.progress.summary is not None
 
     @property

@@ -30,7 +30,10 @@ class WorkTime:
         return WorkTime(0.0, now)
 
     def at(self, now: float, *, is_waiting: bool, most: float | None = None) -> "WorkTime":
-        """Return the time at `now`; add nothing if it `is_waiting`, else at most `most` seconds."""
+        """Return the work time updated to `now`: nothing is added if it `is_waiting`.
+
+        Otherwise at most `most` seconds are added (None: all).
+        """
         if self.seen_at is None:
             return self
         passed = 0.0 if is_waiting else max(0.0, now - self.seen_at)
@@ -59,7 +62,7 @@ def _waits_for_others(call: ToolCall, has_others: bool) -> bool:
 
 
 def longest_absence(running: Sequence[ToolCall]) -> float:
-    """Return the largest counted part of a time without a process while these calls run."""
+    """Return how many seconds without a process count as work at most, while these calls run."""
     waits = [call for call in running if call.name == "wait"]
     if not waits:
         return AWAY_SECONDS

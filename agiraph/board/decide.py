@@ -23,10 +23,7 @@ from agiraph.board.rules import (
 
 
 def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
-    """Return the events of a command carried out at `now` (Unix time).
-
-    () if the command had its effect before. Raises IllegalTransition, InvalidInput.
-    """
+    """Return the events of a command at `now`. Raises IllegalTransition, InvalidInput."""
     match command:
         case c.StartRun():
             return runs.start(board, command, now)

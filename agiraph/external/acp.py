@@ -40,7 +40,7 @@ RESOURCE_NOT_FOUND = -32002
 
 
 class JsonRpcPeer:
-    """Numbers our requests, and assigns the responses to them."""
+    """The client's side of JSON-RPC 2.0: numbers our requests, and recognizes their responses."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -60,7 +60,7 @@ class JsonRpcPeer:
         return self._open.pop(id, None)
 
     def notify(self, method: str, params: JsonObject) -> bytes:
-        """Return a notification."""
+        """Return an encoded notification (a message without a response)."""
         return _encode({"method": method, "params": params})
 
     def respond(self, request: object, result: JsonObject) -> bytes:
@@ -73,7 +73,7 @@ class JsonRpcPeer:
 
 
 def error_text(error: object) -> str:
-    """Return the message of an error with its details."""
+    """Return the text of a JSON-RPC error with its details."""
     if not isinstance(error, dict):
         return str(error)
     text, data = str(error.get("message", "an error without a message")), error.get("data")
@@ -169,7 +169,10 @@ class AcpDriver(Driver):
         return cancel + b"".join(answers)
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return the chosen option; the reason of a refusal is added to the next prompt."""
+        """Return the chosen option as the answer to a permission request; '' as `refusal` allows.
+
+        The reason of a refusal is added to the next prompt.
+        """
         id, options = self._permissions.pop(request, (None, []))
         if id is None:
             return b""  # cancelled by an interrupt
@@ -185,7 +188,7 @@ class AcpDriver(Driver):
         return self._rpc.respond(id, {"outcome": outcome})
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why it failed: the problem of its last turn, or the meaning of the exit code.
+        """Return why the agent failed: the problem of its last turn, or of its exit code; else ''.
 
         After a successful last turn the exit code is ignored.
         """
@@ -199,7 +202,10 @@ class AcpDriver(Driver):
     # --- what the agent writes -------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return the events in these bytes."""
+        """Return the events in the next bytes of stdout; b"" is the end of stdout.
+
+        After a session in a wrong mode the last event is SessionMustEnd.
+        """
         events: list[AgentEvent] = []
         if self._is_over:
             return events
@@ -289,7 +295,7 @@ class AcpDriver(Driver):
         return self._rpc.request("session/new", self._session_params())
 
     def _note_lost(self) -> None:
-        """Start with the whole task, because the agent has lost it."""
+        """Record that the session is lost: the next prompt contains the whole task again."""
         self._is_lost = True
         task = self.launch.prompt_if_lost or self.launch.prompt
         self._next_prompts = [LOST, task, *self._next_prompts[1:]]

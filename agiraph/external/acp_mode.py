@@ -31,9 +31,9 @@ class ReportedModes:
 
 
 class SessionMode:
-    """The mode of one session: the first of `wanted` that the agent supports; any if empty.
+    """The mode of one session: the first mode of `wanted` that the agent supports.
 
-    `further` are modes that the agent may switch to by itself.
+    () allows any mode. `further` are modes that the agent may switch to by itself.
     """
 
     def __init__(self, wanted: tuple[str, ...], further: tuple[str, ...] = ()) -> None:
@@ -75,7 +75,7 @@ class SessionMode:
         self.check(response)
 
     def refused(self, text: str) -> WrongMode:
-        """Return the error for a request that was refused."""
+        """Return the error for a refused request to set the mode; `text` is the agent's reason."""
         return WrongMode(f"it refused its mode {self._names}, in which it is to work: {text}")
 
     def check(self, report: JsonObject) -> None:
@@ -105,6 +105,6 @@ def modes_in(report: JsonObject) -> ReportedModes | None:
 
 
 def _choices(option: JsonObject) -> Iterator[JsonObject]:
-    """Yield the values of an option, which may be grouped."""
+    """Yield the values of a configuration option, which may be grouped."""
     for row in rows(option.get("options")):
         yield from rows(row["options"]) if "options" in row else (row,)

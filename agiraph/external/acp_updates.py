@@ -55,7 +55,7 @@ class AcpToolCalls:
         self._ended: set[str] = set()
 
     def apply(self, update: JsonObject) -> list[AgentEvent]:
-        """Return the new events in a `tool_call` or `tool_call_update`."""
+        """Return the events that a `tool_call` or `tool_call_update` adds: a start, an end."""
         id = str(update.get("toolCallId", ""))
         if not id or id in self._ended:
             return []
@@ -121,14 +121,16 @@ def _commands(known: JsonObject, judged: object) -> tuple[list[str], list[str]]:
 
 
 def _without(texts: Iterable[str], *others: object) -> list[str]:
-    """Return each text once that is not among `others`, the last ones joined if they are many."""
+    """Return each of `texts` once, without `others`; those after MOST_TEXTS are joined to one text.
+
+    Those after MOST_TEXTS are joined to one text."""
     left_out = set(others)
     found = [text for text in dict.fromkeys(texts) if text not in left_out]
     return [*found[:MOST_TEXTS], *filter(None, ["\n".join(found[MOST_TEXTS:])])]
 
 
 def _commands_in(value: object, *, is_command: bool = False) -> Iterator[str]:
-    """Yield the commands in an input; a list of words is one command."""
+    """Yield the commands in a call's input; with `is_command` its texts are commands."""
     match value:
         case str() if is_command and value.strip():
             yield value
@@ -151,7 +153,7 @@ def _names_command(field: str) -> bool:
 
 
 def _with_operands(command: str, given: JsonObject) -> Iterator[str]:
-    """Yield a command with its operands, if the input has them in another field."""
+    """Yield a command joined with operands that the call's input has in other fields."""
     for name in OPERANDS:
         match given.get(name):
             case str(text) if text:
@@ -173,7 +175,7 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _tool_name(known: JsonObject) -> str:
-    """Return the name of a tool for the rules: from its kind, or from its title."""
+    """Return the tool's name for approval rules: from the call's kind, or from its title."""
     title = str(known.get("title") or "").strip()
     name = "".join(
         "_" if sign in GLOB_SIGNS or not sign.isprintable() else sign
@@ -217,7 +219,7 @@ def _as_typed(words: list[str]) -> str:
 
 
 def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
-    """Return the files of a call, or the folder that it searches, as arguments."""
+    """Return the files that a call names, or the folder that it searches, as `path` and `paths`."""
     is_change = TOOL_NAMES.get(_kind(known)) == "write_file"
     named = [arguments.get(key) for key in (*PATHS, *(MOVED if is_change else ()))]
     named += [row.get("path") for key in ("locations", "content") for row in rows(known.get(key))]
@@ -297,7 +299,7 @@ def plan_in(update: JsonObject) -> str:
 def servers_for(
     servers: Mapping[str, AgentToolServer], capabilities: JsonObject
 ) -> list[JsonObject]:
-    """Return the tool servers for a new session; with a URL only if the agent supports it."""
+    """Return the tool servers for a new session; those with a URL only if the agent uses HTTP."""
     can_use_http = bool(mapping(capabilities.get("mcpCapabilities")).get("http"))
     found: list[JsonObject] = []
     for name, server in servers.items():
@@ -316,7 +318,9 @@ def _pairs(values: Mapping[str, str]) -> list[JsonObject]:
 
 
 def option_for(options: list[JsonObject], *, is_allowed: bool) -> str | None:
-    """Return the id of the option that allows once, or that rejects, preferably once."""
+    """Return the id of the option that allows once, or rejects (preferably once); None if missing.
+
+    None if missing."""
     wanted = ("allow_once",) if is_allowed else ("reject_once", "reject_always")
     by_kind = {str(option.get("kind")): option.get("optionId") for option in reversed(options)}
     ids = (by_kind.get(kind) for kind in wanted)

@@ -9,7 +9,7 @@ from agiraph.core.turns import JsonObject, Usage
 class SessionIdReported:
     """The id with which the agent's session can be resumed.
 
-    `is_new`: the requested session is lost, and this is a new one.
+    `is_new`: the requested session is lost, and this is a new session.
     """
 
     session: str

@@ -32,7 +32,7 @@ SUMMARY_CHARACTERS = 1200
 def task_text(
     assignment: Assignment, worker: Worker, *, run: Path, known: str, input_dir: str | None
 ) -> str:
-    """Return `_task.md`; `known` contains the worker's notes on earlier work."""
+    """Return the text of `_task.md`; `known` is a text with the worker's notes on earlier work."""
     refs = [{"name": name, "path": path} for name, path in _refs(assignment, run).items()]
     return render(
         "outside",
@@ -49,7 +49,7 @@ def task_text(
 def context_of(
     assignment: Assignment, worker: Worker, *, run: Path, agent: str, input_dir: str | None
 ) -> JsonObject:
-    """Return `_context.json`."""
+    """Return the content of `_context.json`: goal, node, team, refs and paths."""
     node = assignment.node
     return {
         "agent": agent,
@@ -70,13 +70,16 @@ def prompt_for(task: str) -> str:
 
 
 def prompt_again(task: str, *, why: str, messages: Sequence[str], checkpoint: bool) -> str:
-    """Return the prompt of a further start; `task` is '' if the session knows it already."""
+    """Return the prompt of a further start; `task` is '' if the session contains the task."""
     again = render("outside_again", why=why, messages=list(messages), checkpoint=checkpoint)
     return f"{prompt_for(task)}\n\n{again}" if task else again
 
 
 def summary_of(result: str, lost_at: int = 0) -> str:
-    """Return a result as its node's summary; `lost_at` is the start that lost the session."""
+    """Return a result as its node's summary.
+
+    `lost_at` is the number of the start that lost its session, 0 if none did.
+    """
     text = result.strip()
     if len(text) > SUMMARY_CHARACTERS:
         text = f"{text[:SUMMARY_CHARACTERS].rstrip()} [...]"

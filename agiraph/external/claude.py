@@ -65,13 +65,13 @@ class ClaudeDriver(Driver):
         return [event for line in self.lines.objects(data) for event in self._read(line)]
 
     def encode_prompt(self, text: str) -> bytes:
-        """Return a user message, which is accepted at the next step."""
+        """Return a user message for stdin, which Claude Code reads at its next step."""
         self._not_taken_in += 1
         message = {"role": "user", "content": [{"type": "text", "text": text}]}
         return json_line({"type": "user", "message": message, "parent_tool_use_id": None})
 
     def interrupt(self) -> bytes | None:
-        """Return a request that stops the turn; the process continues reading."""
+        """Return a request that ends the current turn; the process then reads further messages."""
         self._is_interrupted = True
         return self._control({"subtype": "interrupt"})
 
@@ -84,7 +84,9 @@ class ClaudeDriver(Driver):
         return _respond({"subtype": "success", "request_id": request, "response": response})
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why it failed: the problem of the last turn, or the meaning of the exit code."""
+        """Return why the agent failed: the problem of its last turn, or of its exit code; else ''.
+
+        Else ''."""
         if exit_code == 1 and self._is_interrupted:
             exit_code = 0  # normal after an interrupted turn
         return super().verdict(exit_code, stderr)

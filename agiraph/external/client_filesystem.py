@@ -16,7 +16,7 @@ FILE_MODE = 0o644
 
 
 class FileMissing(InvalidInput):
-    """The file does not exist."""
+    """A file that the agent asks for does not exist."""
 
 
 class ClientFilesystem:

@@ -15,9 +15,9 @@ from agiraph.external.text import JsonLinesReader, why_failed
 class Driver(ABC):
     """One start of an external agent, as a protocol without input or output.
 
-    The defaults fit an agent that receives its task at the start and then only writes. If it
-    `is_two_way`, stdin stays open for prompts while it works; if it `reads_mid_turn`, it accepts
-    them in the middle of a turn, not only at the next turn.
+    The defaults fit an agent that receives its task at the start and then only writes.
+    `is_two_way`: stdin stays open for prompts while the agent works; `reads_mid_turn`: it accepts
+    prompts in the middle of a turn, not only at the next turn.
     """
 
     is_two_way = False
@@ -45,11 +45,14 @@ class Driver(ABC):
         """Return the events in the next bytes of stdout; b"" is the end of stdout."""
 
     def encode_prompt(self, text: str) -> bytes | None:
-        """Return a further prompt for stdin, None if it accepts none; b"" if it is sent later."""
+        """Return a further prompt for stdin; None if the agent accepts none.
+
+        b"" if the driver sends the prompt later.
+        """
         return None
 
     def interrupt(self) -> bytes | None:
-        """Return a request that stops the current turn; None if it supports none."""
+        """Return a request that stops the current turn; None if the agent cannot be interrupted."""
         return None
 
     def answer(self, request: str, refusal: str) -> bytes:
@@ -57,7 +60,7 @@ class Driver(ABC):
         return b""
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why the process has failed, '' if it has not.
+        """Return why the process has failed, '' if it ended successfully.
 
         `exit_code` is negative for a signal; `stderr` is the end of its stderr output.
         """

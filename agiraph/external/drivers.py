@@ -18,5 +18,5 @@ DRIVERS: dict[DriverName, type[Driver]] = {
 
 
 def driver_for(launch: AgentLaunch) -> Driver:
-    """Return the driver for one start."""
+    """Return a new driver for a start, by the `driver` of the agent's preset."""
     return DRIVERS[launch.agent.preset.driver](launch)

@@ -63,7 +63,7 @@ class ExchangeFolder:
         self.write(OUTBOX, "")
 
     def write(self, name: str, text: str) -> None:
-        """Replace one of the files."""
+        """Replace the exchange file `name`."""
         replace_file(self.folder / name, text)
 
     def write_context(self, context: JsonObject) -> None:
@@ -95,7 +95,9 @@ class ExchangeFolder:
         return found.text.strip() if found else ""
 
     def move_beside(self, node: Path) -> None:
-        """Move the unpublished files into the node's folder; after a crash, the remaining ones."""
+        """Move the exchange files that are not published into the folder `node`; may be repeated.
+
+        May be repeated."""
         for name in NOT_PUBLISHED:
             if is_file(self.folder / name):
                 move(self.folder / name, node / name)
@@ -111,7 +113,7 @@ class ExchangeFolder:
         self._remove(RESULT)
 
     def has_work(self, but: Iterable[str] = ()) -> bool:
-        """Whether the folder contains other files, except files that match a name in `but`."""
+        """Whether the folder has work of the agent: no exchange files, no matches of `but`."""
         ours = (*NOT_PUBLISHED, RESULT, *but)
         return any(not is_named(path.parts[0], ours) for path, _ in files_below(self.folder))
 

@@ -59,7 +59,7 @@ class AgentLaunch:
 
     @property
     def resumes(self) -> bool:
-        """Whether an earlier session is resumed."""
+        """Whether the start resumes an earlier session of the agent."""
         return bool(self.session) and bool(self.agent.preset.resume)
 
 
@@ -89,7 +89,7 @@ def environment_of(
 ) -> dict[str, str]:
     """Return all variables of the agent, without any provider's key.
 
-    `mark` says which run it belongs to. An agent with the person's own account has their HOME.
+    `mark` are variables that name the run. An agent with the person's own account has their HOME.
     """
     preset = launch.agent.preset
     inherited = {
@@ -109,7 +109,7 @@ def environment_of(
 
 
 def _temporary(launch: AgentLaunch, environ: Mapping[str, str]) -> str:
-    """Return the folder for temporary files: its own, unless its path is too long for sockets.
+    """Return the agent's TMPDIR: a folder of its own, unless that path is too long for sockets.
 
     In a sandbox it also has its own /tmp. A HOME below the folder for temporary files is not used,
     because Codex creates no helper programs there.
@@ -121,7 +121,7 @@ def _temporary(launch: AgentLaunch, environ: Mapping[str, str]) -> str:
 
 
 def files_of(launch: AgentLaunch) -> dict[Path, str]:
-    """Return the files that are written into its HOME before it starts."""
+    """Return the texts of the files to write into the agent's HOME before its start, by path."""
     files = launch.agent.preset.files
     return {launch.home / path: _filled(text, launch) for path, text in files.items()}
 
@@ -161,7 +161,7 @@ def _filled(text: str, launch: AgentLaunch) -> str:
 
 
 def _permitted(launch: AgentLaunch) -> str:
-    """Return as JSON the paths outside its folder that it may use: in a sandbox, all paths."""
+    """Return as JSON the paths outside of its folder that the agent may use: in a sandbox, all."""
     if launch.is_sandboxed:
         return json.dumps({"*": "allow"})
     patterns = [f"{launch.home}/*", *(f"{folder}/*" for folder in launch.readable_patterns)]
@@ -174,8 +174,8 @@ def _permitted(launch: AgentLaunch) -> str:
 def sandbox_readable(agent: ExternalAgent, path: str) -> list[Path]:
     """Return the paths of the machine that a sandbox must contain for this agent's program.
 
-    The interpreter of a script is searched on `path`. For a preset they include the package of its
-    program and its `readable` paths.
+    The interpreter of a script is searched on `path`. For a preset the paths include the package of
+    its program and its `readable` paths.
     """
     program = Path(agent.required())
     real = program.resolve()

@@ -64,7 +64,7 @@ class OneShotDriver(Driver):
 
     @abstractmethod
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return the events in one line."""
+        """Return the events in one JSON object (a line of stdout)."""
 
     def feed(self, data: bytes) -> list[AgentEvent]:
         """Return the events in these bytes."""
@@ -79,7 +79,7 @@ class CodexDriver(OneShotDriver):
     SHOWN = ("command", "changes", "query", "arguments")
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return the events in one line."""
+        """Return the events in one JSON object (a line of stdout)."""
         match line:
             case {"type": "thread.started", "thread_id": str(thread)}:
                 return [SessionIdReported(thread)]
@@ -130,7 +130,7 @@ class GeminiDriver(OneShotDriver):
     """
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return the events in one line."""
+        """Return the events in one JSON object (a line of stdout)."""
         match line:
             case {"type": "init", "session_id": str(session)}:
                 return [SessionIdReported(session)]
@@ -172,7 +172,7 @@ class OpenCodeDriver(OneShotDriver):
     _tool_error = ""
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return the events in one line; each line names the session."""
+        """Return the events in one JSON object; each of them names the session."""
         events: list[AgentEvent] = []
         if isinstance(session := line.get("sessionID"), str) and session != self._session:
             self._session = session
@@ -200,7 +200,7 @@ class OpenCodeDriver(OneShotDriver):
         return [started, ToolUseEnded(id, output, is_error)]
 
     def _unfinished_because(self, reason: str) -> str:
-        """Return why a step cannot be the last one, '' if it can.
+        """Return why a step with this end cannot be the agent's last step, '' if it can.
 
         OpenCode exits with 0 in the middle of its work when a permission was refused.
         """

@@ -80,7 +80,7 @@ def permitted_agents(
 
 
 def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]) -> JsonObject:
-    """Return the data about an external agent, for people who choose an agent."""
+    """Return the facts about an external agent that a list for people shows."""
     preset = agent.preset
     return {
         "name": agent.name,
@@ -135,7 +135,7 @@ def unenforced(
 ) -> list[str]:
     """Return which approval rules about `who` cannot be enforced for its external agent, and why.
 
-    `who` is the worker; None: the rules about any worker.
+    `who` is the worker; None: the rules about any worker. [] if all are enforced.
     """
     reasons: list[str] = []
     if agent.preset.rules != "asked" and (rules := policy.strict(COUNTED_TOOLS, who)):
@@ -204,7 +204,7 @@ def why_not_confined(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[st
 
 @lru_cache(maxsize=16)
 def _try(command: tuple[str, ...], path: str) -> str:
-    """Return why a trial failed, '' if it succeeded or the program does not support it."""
+    """Return why a trial of a sandbox failed, '' if it succeeded or the program has no trial."""
     program = shutil.which(command[0], path=path)
     if program is None:
         return f"{command[0]} is not installed"

@@ -191,8 +191,9 @@ def meant_by(
     """Return the agent for an `agent_command`: a preset name, then parameters as NAME=VALUE.
 
     A person may also write a command line, which is run unchanged with the task on its stdin, and
-    further words after a preset's name, which are added to its options. These can change how the
-    agent asks, so its rules count as not enforced. Raises InvalidInput for any other command.
+    further words after a preset's name, which are added to its options. Such words can change how
+    the agent asks for permission, so approval rules count as not enforced. Raises InvalidInput for
+    any other command.
     """
     words = _words(agent_command)
     name, preset = words[0], presets.get(words[0])
@@ -268,7 +269,7 @@ def find_program(
 ) -> str | None:
     """Return the path of a preset's program: on the PATH, or in a Python package.
 
-    None if it is not installed, or is disabled.
+    None if the program is not installed, or the preset is disabled.
     """
     if not preset.enabled:
         return None

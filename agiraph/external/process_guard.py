@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _become(command: list[str], gate: int) -> None:
-    """Become the agent in this forked process; never returns."""
+    """Replace this forked process by the agent's program, when `gate` permits; never returns."""
     try:
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -88,7 +88,7 @@ def _become(command: list[str], gate: int) -> None:
 
 
 def _release_pipes() -> None:
-    """Close the guard's copies of the agent's pipes."""
+    """Replace the guard's stdin and stdout, the agent's pipes, by /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)  # plain: /dev/null
     for fd in (0, 1):
         os.dup2(null, fd)
@@ -112,7 +112,7 @@ def _wait_for(pid: int, lifeline: int, woken: int) -> int | None:
 
 
 def _reap(but: int) -> None:
-    """Reap adopted processes that have ended; the agent itself is waited for elsewhere."""
+    """Wait for ended processes that the guard has adopted, except the agent (`but`)."""
     for child in _children():
         if child != but:
             try:

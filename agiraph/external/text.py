@@ -33,7 +33,9 @@ class JsonLinesReader:
         self.noise = ""
 
     def objects(self, data: bytes) -> list[JsonObject]:
-        """Return the objects that these bytes complete; b"" completes the last line."""
+        """Return the JSON objects in the lines that `data` completes; b"" completes the last line.
+
+        B"" completes the last line."""
         found: list[JsonObject] = []
         for line in self._lines.feed(data or b"\n"):
             if not line.is_whole:
@@ -68,7 +70,7 @@ def _object(line: bytes) -> JsonObject | None:
 
 
 def _integer(digits: str) -> int:
-    """Return an integer; a much longer one, which Python may refuse to read, as one of 65 bits."""
+    """Return an integer; one with more than LONGEST_INTEGER digits becomes a number of 65 bits."""
     return int(digits) if len(digits) <= LONGEST_INTEGER else BEYOND_64_BITS
 
 
@@ -126,17 +128,17 @@ def rows(value: object) -> list[JsonObject]:
 
 
 def number(value: object) -> int | None:
-    """Return an integer, or None for any other value."""
+    """Return an integer unchanged, None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def count(value: object) -> int:
-    """Return a count, or 0 for any other value."""
+    """Return a number as a whole count, 0 for a value that is no plausible number."""
     return int(amount(value) or 0)
 
 
 def amount(value: object) -> float | None:
-    """Return a number from 0 to MOST_AMOUNT, or None for any other value."""
+    """Return a number from 0 to MOST_AMOUNT unchanged, None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value <= MOST_AMOUNT else None

@@ -54,8 +54,8 @@ def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
     """Return a response hook that refuses redirects to another origin and limits the body.
 
     The body may have `answer_bytes`, a stream of events `stream_bytes` (None: no limit, for a
-    stream that stays open). It may have MOST_LINES lines. Of an error the first ERROR_BYTES are
-    read, or the status alone if its encoding is not supported.
+    stream that stays open). The body may have MOST_LINES lines. Of an error the first ERROR_BYTES
+    are read, or the status alone if its encoding is not supported.
     """
 
     async def check(response: Any) -> None:
@@ -93,8 +93,8 @@ def refuse_redirect(response: Any) -> None:
 def is_within_origin(url: str, location: str) -> bool:
     """Whether a redirect of `url` to `location` stays at the same scheme, host and port.
 
-    A location with a user name or a password does not: they would be sent. Neither does a location
-    with a scheme and no host (`http:/path`): HTTP clients send it to the scheme's usual port.
+    False for a location with a user name or a password, which would be sent, and for a scheme
+    without a host (`http:/path`): HTTP clients send it to the scheme's usual port.
     """
     try:
         given, target = urlsplit(location), urlsplit(urljoin(url, location))
@@ -146,9 +146,9 @@ def read_json(data: bytes) -> Any:
 
 
 def read_json_once(data: bytes, most_values: int) -> Any:
-    """Do as `read_json` with at most `most_values` values. Raises RepeatedName for repeated names.
+    """Return the value of a JSON text with at most `most_values` values; raises as `read_json`.
 
-    Readers differ in which value they use for a repeated name in one object.
+    Raises RepeatedName for a name twice in one object: readers differ in which value they use.
     """
     _check_values(data)
     value = parse_json(data, object_pairs_hook=_Objects(most_values))
@@ -169,7 +169,7 @@ def _check_values(data: bytes) -> None:
 
 
 class _Objects:
-    """Makes the objects of a JSON text; raises RepeatedName, and TooManyValues early."""
+    """An object hook for a JSON parser; raises RepeatedName and, early, TooManyValues."""
 
     def __init__(self, most: int) -> None:
         self._most = self._left = most
@@ -315,7 +315,7 @@ class BoundedBody:
             raise self._error(str(refused)) from None
 
     async def aclose(self) -> None:
-        """Close the connection's side of the body."""
+        """Close the response's body."""
         await self._body.aclose()
 
 

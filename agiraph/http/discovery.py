@@ -69,7 +69,7 @@ def has_moved(door: GatewayLookup, url: str, token: str | None = None) -> bool:
 
 
 def why_unreachable(home: Path) -> NotReachable:
-    """Return the error that explains why no gateway of this home answers."""
+    """Return the error that explains why the gateway of this home does not answer."""
     if not is_supervised(home):
         return NotReachable(f"no supervisor runs on home {home}")
     full = "" if has_room(home) else "; its disk is full"
@@ -105,7 +105,10 @@ def _last_error(home: Path) -> str:
 
 
 def _is_in_state(pid: int, states: bytes) -> bool:
-    """Whether a process is in one of these states (proc(5)), as far as visible."""
+    """Whether the process `pid` is in one of the states of proc(5), such as b"TtZ"; False if
+    unknown.
+
+    False if unknown."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
             return file.read().rpartition(b")")[2].split()[0] in states

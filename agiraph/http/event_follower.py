@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 class Follower(Generic[Item]):
     """The messages of a WebSocket, decoded by `read`. Iterate over it, or call `next`.
 
-    When the connection breaks it is opened again, at the gateway's current address. Use it as a
+    A broken connection is opened again, at the gateway's current address. Use a follower as a
     context manager, or close it. `wanted` is the query; `trust` verifies the gateway's certificate
     (None: the known authorities do). `read` returns None for messages to skip.
     """
@@ -79,7 +79,7 @@ class Follower(Generic[Item]):
                 return item
 
     def __iter__(self) -> Iterator[Item]:
-        """Yield items forever; ends with an error or when the loop is left."""
+        """Yield items forever, until an error of `next`."""
         while True:
             item = self.next()
             if item is not None:
@@ -100,7 +100,10 @@ class Follower(Generic[Item]):
         self.close()
 
     def _connect(self, deadline: float | None) -> ClientConnection | None:
-        """Return a connection, None if there is none before the deadline."""
+        """Return an open connection, None if that fails until `deadline` (monotonic seconds).
+
+        Raises NotReachable, ApiError as `next`.
+        """
         while True:
             try:
                 self._connection = self._open()
@@ -174,7 +177,7 @@ class EventFollower(LogFollower[EventView]):
 def opening(
     known: tuple[str, str], path: str, query: Mapping[str, object], trust: ssl.SSLContext | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the URI of a WebSocket and its options; `known` is the URL and token."""
+    """Return the URI and the connect options of a WebSocket; `known` is the API's URL and token."""
     url, token = known
     return f"ws{url.removeprefix('http')}{path}?{urlencode(query, doseq=True)}", {
         "additional_headers": {"Authorization": f"Bearer {token}"},
@@ -187,7 +190,7 @@ def opening(
 
 
 def denied(error: InvalidStatus, door: GatewayLookup, known: tuple[str, str]) -> ApiError | None:
-    """Return the refusal of a WebSocket; None if it should be tried again.
+    """Return the refusal of a WebSocket; None if the connection should be tried again.
 
     The gateway may be starting, it may not have received the request in time (408), or another
     program may have answered at the address that was `known`.

@@ -76,11 +76,11 @@ class AnswerDelivery:
         """Returns a text that the human is away and until when, '' if not."""
 
     def notify(self) -> None:
-        """Check again: a question was asked or has ended."""
+        """Check all questions soon: a question was asked or has ended."""
         self._news.set()
 
     def on_event(self, agent: AgentId) -> None:
-        """Check soon whether askers of this agent, which had an event, have left."""
+        """Check soon whether askers of this agent have left their team, because it had an event."""
         if self._check_at is None and self._questions.open(agent):
             self._check_at = self._clock.monotonic() + CHECK_SECONDS
             self._news.set()
@@ -96,7 +96,9 @@ class AnswerDelivery:
             await self._news.next(self._sleep_seconds(is_all_out))
 
     def _sleep_seconds(self, is_all_out: bool) -> float | None:
-        """Return the seconds until the next check if nothing wakes us; None: no check is due."""
+        """Return the seconds until the next check if no signal comes first; None: no check is due.
+
+        None: no check is due."""
         seconds = [] if is_all_out else [RETRY_SECONDS]
         if self._check_at is not None:
             seconds.append(self._check_at - self._clock.monotonic())
@@ -181,9 +183,9 @@ class AnswerDelivery:
         self._questions.delivered(question.id, ask)
 
     async def _raise_budget(self, question: Question) -> None:
-        """Raise the budget at the broker as the human answered, once for each question.
+        """Ask the broker for the raise that the human's answer permits, once for each question.
 
-        The askers get their answers after it: only the human may raise. Raises ApiError.
+        The askers get their answers afterwards: only the human may raise a budget. Raises ApiError.
         """
         order = raise_in(question)
         if order is not None:
@@ -198,7 +200,7 @@ def has_run_ended(question: Question, board: Board) -> bool:
 
 
 def raise_in(question: Question) -> RaiseBudget | None:
-    """Return the raise that the answer to a spent budget requests, None if it requests none."""
+    """Return the raise that the answer to a budget question requests, None if it has none."""
     about, answer = question.about, question.answer or ""
     if question.kind != BUDGET or question.status != "answered" or about is None:
         return None

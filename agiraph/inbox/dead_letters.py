@@ -46,7 +46,7 @@ class DeadLetterStore:
         return view
 
     def sent_by(self, cause: str) -> DeadLetterView | None:
-        """Return the letter that a call has sent back, None if there is none."""
+        """Return the letter that a call has sent back, None if it has sent none."""
         found = self.database.rows('SELECT "view" FROM sent_letters WHERE cause = ?', cause)
         with self.database.parsing():
             return DeadLetterView.model_validate_json(found[0][0]) if found else None

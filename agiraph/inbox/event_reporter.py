@@ -29,7 +29,7 @@ class GatewayEventReporter:
         data: dict[str, Any],
         entity: str = HUMAN_NAME,
     ) -> None:
-        """Send one event and wait until the router has it; if that fails, in the background."""
+        """Send one event and wait until the router has it; on failure in the background."""
         known = self._agents.get(agent)
         event = Event(
             type=type,

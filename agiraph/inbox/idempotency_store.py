@@ -48,9 +48,10 @@ class IdempotencyStore:
         self._open()
 
     def begin(self, key: str, print: str, now: float) -> StoredAnswer:
-        """Return the record of a key, which is stored if it is new.
+        """Return the record of a key, stored now if the key is new.
 
-        Raises ApiError 422 if it was used before with another call.
+        `print` is the fingerprint of the call. Raises ApiError 422 for a key that was used before
+        with another call.
         """
         known = self._kept.get(key)
         if known is None:

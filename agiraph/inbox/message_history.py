@@ -95,7 +95,9 @@ class MessageHistory:
             seq = found[-1].seq
 
     def find(self, agent: str, id: str) -> ConversationMessageView:
-        """Return an agent's message by its id or a beginning of it. Raises ApiError 404, or 409."""
+        """Return an agent's message by its id or a beginning of its id. Raises ApiError 404, 409.
+
+        Raises ApiError 404, 409."""
         wanted = "id >= ? AND id < ? AND +agent = ? LIMIT 2"  # by the index of ids
         found = self._read(wanted, id, f"{id}\U0010ffff", agent)
         if len(found) == 1:
@@ -109,7 +111,7 @@ class MessageHistory:
         raise ApiError(404, f"unknown message '{id}' (the last to you: {listing})")
 
     def unanswered(self, agent: str, name: str) -> ConversationMessageView | None:
-        """Return the last text of a sender to whom the person has not written since."""
+        """Return the last text from `name` to the person, None if the person has written since."""
         texts = "agent = ? AND other = ? AND kind IN ('text', 'nudge') ORDER BY seq DESC LIMIT 1"
         last = self._read(texts, agent, key_of(name))
         return last[0] if last and last[0].sender != HUMAN_NAME else None
@@ -122,12 +124,15 @@ class MessageHistory:
         return self._read(wanted, agent, HUMAN_NAME, since, until)
 
     def read_to(self, agent: str) -> int:
-        """Return the number up to which the person has read all of an agent's messages, else 0."""
+        """Return the `seq` up to which the person has read all messages of an agent.
+
+        0 if none is read.
+        """
         found = self.database.rows("SELECT seq FROM read_cursors WHERE agent = ?", agent)
         return int(found[0][0]) if found else 0
 
     def read_with(self, agent: str) -> dict[str, int]:
-        """Return the read marks of single conversations that the person has read further.
+        """Return, by entity name, the `seq` up to which single conversations are read further.
 
         By the name of the entity, as its messages write it.
         """
@@ -214,7 +219,10 @@ class MessageHistory:
         *,
         is_backwards: bool = False,
     ) -> list[ConversationMessageView]:
-        """Return the first (the last) `limit` messages between two numbers, in order."""
+        """Return `limit` messages between the numbers `after` and `before`, in order.
+
+        They are the first ones, or with `is_backwards` the last ones.
+        """
         whom = ""
         names: set[tuple[str, ...]] = {()}
         if entity is not None and key_of(entity) != HUMAN_NAME:

@@ -54,7 +54,7 @@ class QuestionRecord:
 
     @property
     def was_given(self) -> bool:
-        """Whether it is an approval that was answered "allow always", and covers later actions."""
+        """Whether the question is an approval that was answered "allow always"."""
         question = self.question
         is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
         covers = question.about is not None and bool(question.about.remember)
@@ -62,12 +62,12 @@ class QuestionRecord:
 
     @property
     def stands(self) -> bool:
-        """Whether it is an approval for later actions, and was not revoked."""
+        """Whether the question is an approval that allows later actions, and is not revoked."""
         return self.was_given and not self.is_revoked
 
     @property
     def is_live(self) -> bool:
-        """Whether it may still have an effect: it is open, in force, or not delivered yet."""
+        """Whether the question may still have an effect: open, in force, or not delivered."""
         return self.question.status == "open" or self.stands or bool(self.undelivered)
 
     def asker_of(self, ask: str) -> str:
@@ -164,7 +164,10 @@ def write_outcome(thread: MessageHistory, question: Question, reason: str = "") 
 
 
 def outcome_event(question: Question, reason: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the type and the data of the event that reports the outcome."""
+    """Return type and data of the event that reports a question's outcome.
+
+    `reason` is for a withdrawn question.
+    """
     data = {
         "question_id": question.id,
         "question": question.question,

@@ -50,8 +50,8 @@ class QuestionStore:
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
         """Store a question; return it if it is new, None if it is already known.
 
-        `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
-        deadline counts from that time, however often it is asked again.
+        `ask` is the id of the message that asked, in hexadecimal, `ts` when that message was sent
+        (Unix time): the deadline counts from then, however often the question is asked again.
         """
         if self.asked_by(ask) is not None:
             return None
@@ -111,8 +111,8 @@ class QuestionStore:
     ) -> Question:
         """Store the answer and return the question. Raises ApiError 404 or 409.
 
-        The error for a second or a late answer names the outcome instead. A repeated call with the
-        same `cause` is the same answer.
+        The error 409 for a second or a late answer names the outcome. A repeated call with the same
+        `cause` is the same answer. `by` is the answerer, `via` the channel.
         """
         if cause and self._case(id).answered_as == cause:
             return self._case(id).question
@@ -155,7 +155,9 @@ class QuestionStore:
         return None
 
     def withdraw_one(self, id: QuestionId, reason: str, at: float) -> Question:
-        """Withdraw an open question; its askers get that as the outcome, as one may wait."""
+        """Withdraw an open question; its askers receive that outcome, because they may be waiting.
+
+        Its askers receive that outcome, because they may be waiting."""
         record = {"type": "withdrawn", "id": id, "silent": False}
         self._write(record | {"reason": reason, "at": at})
         return self._case(id).question
@@ -200,7 +202,7 @@ class QuestionStore:
         return self._case(id).asker
 
     def given(self, id: str) -> list[QuestionRecord]:
-        """Return the "allow always" approvals, revoked or not, whose ids begin with `id`."""
+        """Return the "allow always" approvalswhose ids begin with `id`, also revoked ones."""
         wanted = "was_given AND id >= ? AND id < ? ORDER BY id LIMIT ?"
         return self._read(wanted, id, f"{id}\U0010ffff", MOST_MEANT)
 

@@ -23,7 +23,7 @@ class EventFilter:
 
     @property
     def takes_all(self) -> bool:
-        """Whether it selects every event."""
+        """Whether the filter selects every event."""
         return self == EventFilter()
 
     def takes(self, event: Event) -> bool:

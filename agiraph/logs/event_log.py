@@ -40,8 +40,8 @@ class EventLog:
     ) -> tuple[list[Event], int]:
         """Return up to `limit` matching events after seq `after`, and the seq to continue after.
 
-        That is `after` itself at the log's end. At most LOOKED_AT lines are read, so a page may be
-        empty although more follow.
+        The second value is `after` itself at the log's end. At most LOOKED_AT lines are read, so a
+        page may be empty although more follow.
         """
         if wanted.takes_all:
             events = self.page(after, limit)
@@ -61,7 +61,7 @@ class EventLog:
         """Return the last matching events between two seqs, and the read range (after, to].
 
         At most LOOKED_AT lines are read, so a page may be empty although there are older ones; the
-        range begins at 0, or at `after`, if there are none. Raises Corrupt, OSError.
+        range begins at 0, or at `after`, if there are no older ones. Raises Corrupt, OSError.
         """
         to = max(after, min(before - 1, self.last()))
         start = max(after, to - (limit if wanted.takes_all else LOOKED_AT))
@@ -133,6 +133,6 @@ def _stands_for_deleted(event: Event) -> bool:
 
 
 def _deleted(first: int, kept: Event) -> Event:
-    """Return the event that replaces the deleted events from `first` on."""
+    """Return the event that stands for the deleted events `first` to the one before `kept`."""
     data = {"first": first, "last": kept.seq - 1}
     return Event(type=DELETED, agent_id=kept.agent_id, ts=kept.ts, seq=kept.seq - 1, data=data)

@@ -72,7 +72,7 @@ def detail_of(event: Event) -> str:
 
 
 def look_of(event: Event) -> tuple[Tone, Audience]:
-    """Return the tone and the audience of an event."""
+    """Return the tone and the audience of an event, by its type and its `notable` field."""
     kind = BY_NAME.get(event.type)
     if kind is None:
         return "quiet", "entity"
@@ -136,7 +136,7 @@ def _length(seconds: Any) -> str:
 
 
 def _call(arguments: Any, node_name: Callable[[str], str]) -> str:
-    """Return the arguments of a tool call: its main one alone, a script as its first comment."""
+    """Return the arguments of a tool call in one line: the main argument, or a script's comment."""
     if not isinstance(arguments, dict):
         return _shown(arguments)
     main = next((value for name in MAIN_ARGUMENTS if (value := arguments.get(name))), None)
@@ -155,7 +155,7 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _words(text: str) -> str:
-    """Return a text as words if it is JSON, or the beginning of JSON."""
+    """Return a text; JSON, or the beginning of JSON, without its punctuation."""
     if not text.startswith(("{", "[{")):
         return text
     return re.sub(r'[{}\[\]"]', "", re.sub(r'"(\w+)":', r"\1", text)).replace("\\n", " ")
@@ -164,7 +164,7 @@ def _words(text: str) -> str:
 def autorun_marks(type: str, data: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return the paths and marks of the files that an event names; none for another type.
 
-    A worker that was taken over can report an event of any shape: then there are none.
+    The result is empty for data of another shape: a compromised worker can report any data.
     """
     paths, marks = data.get("paths"), data.get("marks")
     if type != AUTORUN or not (isinstance(paths, list) and isinstance(marks, list)):

@@ -56,7 +56,7 @@ def bind(**fields: Any) -> None:
 
 @contextmanager
 def bound(**fields: Any) -> Iterator[None]:
-    """Add these fields as `bind` does, for the length of a block."""
+    """Add these fields to every line that is logged in the block, as `bind` does."""
     with bound_contextvars(**fields):
         yield
 
@@ -68,7 +68,7 @@ def set_up_logging(
     file: LogFile | None = None,
     rotate: Callable[[], None] = lambda: None,
 ) -> None:
-    """Log to `stream` (stderr), and as JSON to `file`, from now on.
+    """Write all logs of this process to `stream` (None: stderr) and, as JSON, to `file`.
 
     `rotate` is called after each line on `stream`: it begins the next file of a redirected stderr.
     Records of libraries are logged from warnings up, ours from `level` up.
@@ -107,15 +107,15 @@ class _StreamHandler(logging.StreamHandler[TextIO]):
         self._rotate = rotate
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, and begin the next file if this one is large."""
+        """Write a record, then rotate the redirected stream's file if it is large."""
         super().emit(record)
         self._rotate()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
-        """Drop the line."""
+        """Drop a line that could not be written."""
 
     def filter(self, record: logging.LogRecord) -> Any:
-        """Leave out messages for the log file alone."""
+        """Leave out messages that are only for the process's log file."""
         is_file_only = isinstance(record.msg, dict) and FILE_ONLY in record.msg
         return not is_file_only and super().filter(record)
 
@@ -129,7 +129,7 @@ def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDi
 
 
 def _clean(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Redact every field, and remove empty ones and those for this module."""
+    """Redact every field; remove fields that are None or internal to this module."""
     inner = ("_record", "_from_structlog", FILE_ONLY)
     cleaned: EventDict = redact(
         {key: value for key, value in event.items() if key not in inner and value is not None}

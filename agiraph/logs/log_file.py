@@ -17,7 +17,7 @@ SUFFIX = ".jsonl"
 
 
 class LogFile(logging.Handler):
-    """Writes records to `path`, and keeps `files` files of it, each of about `most_bytes`.
+    """Writes records to `path`, and keeps `files` files of about `most_bytes` each.
 
     Lines that cannot be written are lost: a full disk stops no process.
     """
@@ -65,7 +65,7 @@ class LogFile(logging.Handler):
         self._size = os.fstat(self._fd).st_size
 
     def _rotate(self) -> None:
-        """Close this file and begin the next."""
+        """Rename the log's files by one number, drop the oldest, and open a new file."""
         assert self._fd is not None
         os.close(self._fd)
         self._fd = None

@@ -25,13 +25,13 @@ STDERR: Final = ".log"
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Filter of lines: not before `since` (ISO 8601 in UTC, '': any), of `level` or above."""
+    """Selects log lines: from `since` on (ISO 8601 in UTC, '': any), of `level` or above."""
 
     since: str = ""
     level: str = "debug"
 
     def matches(self, line: JsonObject) -> bool:
-        """Whether a line matches."""
+        """Whether the query selects a line."""
         level = str(line.get("level"))
         rank = LEVELS.index(level) if level in LEVELS else len(LEVELS)
         return rank >= LEVELS.index(self.level) and str(line.get("timestamp", "")) >= self.since
@@ -41,7 +41,7 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
     """Return the logs of an entity, or of all.
 
     `entity` is an address, a name or an agent, or the beginning of one; None: all. Raises
-    InvalidInput listing the known, Ambiguous.
+    InvalidInput with the known names, Ambiguous.
     """
     files = [name for name in _names_in(folder) if name.endswith((SUFFIX, STDERR))]
     names = sorted({name.removesuffix(SUFFIX).removesuffix(STDERR) for name in files})
@@ -54,7 +54,7 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
 
 
 def _beginning_with(entity: str, known: Mapping[str, Path]) -> list[Path]:
-    """Return the logs of the only entity with a name that begins with `entity`."""
+    """Return the logs of the only entity with a name that begins with `entity`; Ambiguous."""
     logs: dict[str, tuple[Path, ...]] = {}
     for name, path in known.items():
         for shown in {alias.replace(".", "/", 1) for alias in _aliases(name)}:
@@ -141,7 +141,7 @@ class LogTail:
         self._open(path, from_start)
 
     def new(self) -> list[JsonObject]:
-        """Return the whole lines that were added since the last call."""
+        """Return the complete lines that were added since the last call, parsed."""
         lines = self._read()
         while (following := self._following()) is not None:
             lines += self._read()  # lines written before the rotation
@@ -165,7 +165,7 @@ class LogTail:
             os.lseek(self._fd, 0, os.SEEK_END)
 
     def _following(self) -> Path | None:
-        """Return the file after the open file, None if the open file is the last."""
+        """Return the next file after a rotation, None if the open file is still the newest."""
         files = log_files(self._path)
         if self._fd is None:
             return files[0] if files else None

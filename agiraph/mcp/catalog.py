@@ -25,7 +25,7 @@ DIGEST_BYTES = 3
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
-    """Return for each tool the name by which a model calls it, independent of their order.
+    """Return for each tool the name by which a model calls it; their order has no influence.
 
     A character that providers refuse becomes `_`, a name that is too long is cut; a name that would
     then not be unique gets a digest of the tool's own name.
@@ -46,7 +46,7 @@ def _with_digest(name: str, tool: str) -> str:
 
 
 def is_served(name: str) -> bool:
-    """Whether a name or pattern denotes a server's tools: no tool of Agiraph's contains `__`."""
+    """Whether a name or pattern denotes an MCP server's tools: it contains `__`."""
     return SEPARATOR in name
 
 
@@ -85,7 +85,7 @@ class ServedTool(Record):
 
 
 class ToolCatalog(Record):
-    """The tools of one server; `problem` is the reason why they are not known, '' if they are.
+    """The tools of one server; `problem` is why they are not known, '' if they are known.
 
     `said` is the server's own text about the problem, for people: no prompt contains it.
     `left_out` are its tools that are not offered. `settings` is the fingerprint of its settings at
@@ -215,7 +215,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def read_catalog(file: Path) -> ToolCatalog | None:
-    """Return the catalog that a host has stored, None if there is no readable one."""
+    """Return the catalog that a host has stored, None if the file is missing or unreadable."""
     try:
         return ToolCatalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):

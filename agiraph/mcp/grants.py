@@ -41,7 +41,7 @@ def is_granted(settings: McpServerConfig, *called: str) -> bool:
 
 
 def granted_to_all(servers: Servers, named: Iterable[str]) -> Servers:
-    """Return the servers; the named ones are granted to everyone if their settings allow it.
+    """Return the servers with those in `named` granted to every entity.
 
     Raises InvalidInput for a server that does not exist, or that may not be given.
     """
@@ -80,7 +80,7 @@ def worker_holder(worker: Worker, node: WorkNode | None, given: tuple[str, ...])
 def wanted_servers(servers: Servers, holder: ToolHolder) -> tuple[str, ...]:
     """Return the servers of which an entity may have tools, sorted.
 
-    If it was created with a list of tools, only that list is used.
+    If the entity was created with a list of tools, only that list is used.
     """
     if holder.allowed is None:
         return tuple(sorted(name for name in servers if is_granted(servers[name], *holder.called)))
@@ -106,7 +106,10 @@ def granted(servers: Servers, catalogs: Catalogs, holder: ToolHolder) -> tuple[S
 
 
 def check_use(servers: Servers, server: str, holder: ToolHolder, *, to_lend: bool = False) -> None:
-    """Raise Refused if an entity has no tool of a server; `to_lend`: nor may give any."""
+    """Raise Refused if an entity has no tool of a server.
+
+    With `to_lend`, an entity that may give the server's tools to workers is accepted too.
+    """
     settings = servers.get(server)
     may_lend = to_lend and holder.can_lead and settings is not None and settings.lend
     if not may_lend and server not in wanted_servers(servers, holder):
@@ -122,7 +125,7 @@ def check_call(
 
 
 def check_lender(tools: Sequence[str] | None, *, may_lend: bool) -> None:
-    """Raise InvalidInput if an entity gives tools of servers to a node without permission."""
+    """Raise InvalidInput if `tools` for a node has tools of servers, unless `may_lend`."""
     if own_and_served(tools)[1] and not may_lend:
         raise InvalidInput("tools: you cannot give tools of servers (only who may lead can)")
 
@@ -130,7 +133,7 @@ def check_lender(tools: Sequence[str] | None, *, may_lend: bool) -> None:
 def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *called: str) -> None:
     """Raise InvalidInput for a server's tool that cannot be given to an entity with these names.
 
-    Any tool of a server that is not in `catalogs` is accepted, and none of one with a problem.
+    Any tool of a server that is not in `catalogs` is accepted, no tool of a server with a problem.
     """
     for name in own_and_served(allowed)[1]:
         server = server_of(name)

@@ -26,7 +26,7 @@ TOO_DEEP: Final = "[left out: nested too deeply]"
 
 
 class LeftOut(Record):
-    """A part of a server's offer that is not used, and why."""
+    """A part of a server's answer that is not used, and the reason."""
 
     name: str
     why: str
@@ -41,7 +41,7 @@ class Mended:
 
 
 def mended(method: str, result: object) -> Mended:
-    """Return the result of a request as the protocol allows it."""
+    """Return a server's result of the request `method` in the form that the protocol requires."""
     said = dict(result) if isinstance(result, Mapping) else {}
     if not isinstance(said.get("_meta", {}), Mapping):
         del said["_meta"]
@@ -56,7 +56,7 @@ def mended(method: str, result: object) -> Mended:
 
 
 def _initialized(said: JsonObject) -> Mended:
-    """Ask a server without declared capabilities for its tools."""
+    """Mend the answer to `initialize`; a server without capabilities is assumed to have tools."""
     about, offers = said.get("serverInfo"), said.get("capabilities")
     named = about if isinstance(about, Mapping) else {}
     said["serverInfo"] = {
@@ -80,7 +80,7 @@ def _initialized(said: JsonObject) -> Mended:
 
 
 def _tool(said: Mapping[str, Any]) -> JsonObject:
-    """Return a tool with the fields in use, without its output schema: results are text."""
+    """Return a tool with only the fields that are used; no output schema: results are text."""
     schema, hints = said.get("inputSchema"), said.get("annotations")
     tool: JsonObject = {
         "name": said["name"],
@@ -116,7 +116,7 @@ def _prompt(said: Mapping[str, Any]) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _ListKind:
-    """A list of a server: the place of its entries, their required fields, and their mending."""
+    """A list that servers send: the key of its entries, their required fields, their mending."""
 
     key: str
     what: str

@@ -27,7 +27,7 @@ OWNERS_ONLY = 0o600
 
 
 def register(home: Path, name: str, settings: McpServerConfig, code: bytes | None = None) -> None:
-    """Register a server; with `code`, which its process reads from `code_of`. Raises OSError."""
+    """Register a server; its process reads `code`, if given, from `code_of`. Raises OSError."""
     folder = Home(home).system.functions
     make_private_folder(folder)
     if code is not None:
@@ -37,7 +37,7 @@ def register(home: Path, name: str, settings: McpServerConfig, code: bytes | Non
 
 
 def unregister(home: Path, name: str) -> None:
-    """Remove a server; its process ends once it has been idle."""
+    """Remove a server's registration; its process ends once it is idle."""
     remove_file(Home(home).system.functions / f"{name}{SUFFIX}")
     remove_file(code_of(home, name))
 
@@ -56,7 +56,7 @@ def registered_names(home: Home) -> list[str]:
 
 
 def with_registered(home: Home, configured: Servers, named: Iterable[str]) -> Servers:
-    """Return the configured servers and, of these names, the registered ones."""
+    """Return the configured servers, and the registered servers among the names `named`."""
     found = {name: settings for name in named if (settings := _read(home, name)) is not None}
     return {**found, **configured} if found else configured
 

@@ -93,7 +93,7 @@ def _resource_text(content: JsonObject) -> str:
 
 
 def _size(encoded: Any) -> str:
-    """Return the decoded size of a base64 text."""
+    """Return the size in bytes of decoded base64 text, as text."""
     return f"{len(encoded) * 3 // 4} bytes" if isinstance(encoded, str) else "no bytes"
 
 

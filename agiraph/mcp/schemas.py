@@ -62,7 +62,7 @@ def parameters_of(schema: object) -> Parameters:
 
 
 class _TooManyParts(Exception):
-    """The references of a schema multiply beyond MOST_PARTS."""
+    """The references of a schema expand to more than MOST_PARTS parts."""
 
 
 class _Unfolding:
@@ -121,7 +121,7 @@ class _Unfolding:
 
 
 def _consistent(schema: JsonObject) -> JsonObject:
-    """Return a schema without keywords that services refuse for their values."""
+    """Return a schema in which services accept the value of each keyword."""
     kept = _plain(schema)
     types = kept.get("type")
     if (types == "array" or (isinstance(types, list) and "array" in types)) and "items" not in kept:
@@ -192,7 +192,7 @@ def _stub(where: str, schema: Mapping[str, Any]) -> JsonObject:
 
 
 def _top(schema: JsonObject) -> JsonObject:
-    """Return an unfolded schema as the schema of an object, alternatives at the top merged."""
+    """Return a schema as that of an object; alternatives at its top level are merged."""
     top = {key: value for key, value in schema.items() if key not in CHOICES}
     properties: JsonObject = {}
     required = list(top.get("required") or ())
@@ -210,7 +210,7 @@ def _top(schema: JsonObject) -> JsonObject:
 
 
 def _names_alone(said: Mapping[str, Any]) -> JsonObject:
-    """Return a schema of parameter names alone, the first names that fit."""
+    """Return a schema with only the names of parameters, as many as MOST_BYTES allow."""
     found = said.get("properties")
     shown: JsonObject = {"type": "object", "properties": {}}
     size = _size(shown)
@@ -223,7 +223,7 @@ def _names_alone(said: Mapping[str, Any]) -> JsonObject:
 
 
 def _renamed(top: JsonObject, *, is_partial: bool) -> Parameters:
-    """Return parameters whose names services accept."""
+    """Return parameters with names that services accept, and the map to their own names."""
     properties = top["properties"]
     taken = {name for name in properties if PARAMETER.fullmatch(name)}
     shown: dict[str, str] = {}

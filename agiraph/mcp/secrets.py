@@ -98,7 +98,7 @@ def secrets_of(
 
 
 def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text without the secrets."""
+    """Return a text in which each of `secrets` is replaced by BLOT."""
     for secret in secrets:
         text = text.replace(secret, BLOT)
     return text

@@ -34,7 +34,7 @@ CROWDED = f"{MOST_WAITING} deliveries wait for this channel already"
 
 @dataclass(frozen=True, slots=True)
 class DoNotDisturb:
-    """The person is away until a time, or (None) until the person returns."""
+    """The person's absence, `until` a Unix time, or (None) until the person returns."""
 
     since: float
     until: float | None = None
@@ -81,7 +81,7 @@ class ChannelStats:
 
 @dataclass(slots=True)
 class DeliveryQueue:
-    """The queue. `thread` and `events` are the read positions of the sources.
+    """The queue of deliveries. `thread` and `events` are the read positions of the sources.
 
     `reads_events`: some channel wants notices that are made from events.
     """
@@ -103,7 +103,7 @@ class DeliveryQueue:
         thread: int,
         events: Mapping[str, int] | None,
     ) -> JsonObject | None:
-        """Return the record of an opening with these channels, None if nothing changes.
+        """Return the record for an opening with these channels, None if nothing changes.
 
         `thread` and `events` are the ends of the sources now; no `events`: no channel wants them. A
         source that was not read before is read from here on.
@@ -127,7 +127,7 @@ class DeliveryQueue:
     ) -> JsonObject | None:
         """Return the record of a notice and of the new position of its source, `read`.
 
-        None if it is known, or if no channel wants it.
+        None if the notice is known, or if no channel wants it.
         """
         if notice.id in self._known:
             return None
@@ -148,7 +148,7 @@ class DeliveryQueue:
         """Return the channels for a notice.
 
         They are the channel that the person named for urgent notices during an absence, else the
-        channels that its question named, else those that want it.
+        channels that its question named, else all channels that want such notices.
         """
         away = self.away_at(now)
         if away is not None and notice.is_urgent and away.channel in channels:
@@ -157,7 +157,7 @@ class DeliveryQueue:
         return named or [name for name, settings in channels.items() if wants(settings, notice)]
 
     def away_at(self, now: float) -> DoNotDisturb | None:
-        """Return since and until when the person is away, None if present."""
+        """Return the absence at `now`, None if the person is present."""
         return self.away if self.away is not None and self.away.holds_at(now) else None
 
     def absence_at(self, now: float) -> str:
@@ -201,7 +201,7 @@ class DeliveryQueue:
     # --- records ---
 
     def apply(self, record: JsonObject) -> None:
-        """Apply one record."""
+        """Apply one record to the state."""
         match record["type"]:
             case "opened":
                 self.channels = tuple(record["channels"])
@@ -305,5 +305,5 @@ class DeliveryQueue:
 
 
 def backoff(attempt: int, first_seconds: float, most_seconds: float) -> float:
-    """Return how long to wait after the `attempt`-th failure (counted from 1)."""
+    """Return the seconds to wait after the `attempt`-th failure (counted from 1)."""
     return float(min(most_seconds, first_seconds * 2 ** min(attempt - 1, 30)))

@@ -40,12 +40,12 @@ class Notice(Record):
 
 
 def wants(settings: ChannelConfig, notice: Notice) -> bool:
-    """Whether a channel wants a notice: its kind is listed, and it is urgent if required."""
+    """Whether a channel receives a notice: its settings list the kind, and the urgency suffices."""
     return notice.kind in settings.notices and (notice.is_urgent or not settings.urgent_only)
 
 
 def title_of(notice: Notice) -> str:
-    """Return one line: the agent, the sender, the kind."""
+    """Return a notice's title in one line: the agent, the sender, the kind."""
     what = TITLES[notice.kind].format(sender=notice.sender)
     urgent = "urgent: " if notice.is_urgent and notice.question_id else ""
     title = with_unseen_shown(" ".join(f"{notice.agent_name}: {urgent}{what}".split()))
@@ -53,7 +53,7 @@ def title_of(notice: Notice) -> str:
 
 
 def body_of(notice: Notice, link: str | None, page: str = "") -> str:
-    """Return the text, with the possible answers, the deadline, the answer link, and its page."""
+    """Return a notice's text with possible answers, deadline, answer link and page."""
     lines = [cut(with_unseen_shown(notice.text), MOST_CHARACTERS)]
     if notice.options:
         lines += ["", with_unseen_shown("Answers: " + " | ".join(notice.options))]

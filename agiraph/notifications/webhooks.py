@@ -38,7 +38,7 @@ JsonObject = dict[str, Any]
 
 
 def webhook_headers(secret: str, delivery: str, at: int, body: bytes) -> dict[str, str]:
-    """Return the headers of one delivery; without a secret it is not signed."""
+    """Return the headers of one delivery with its signature; none without a secret."""
     headers = {"webhook-id": delivery, "webhook-timestamp": str(at)}
     if secret:
         signed = f"{delivery}.{at}.".encode() + body
@@ -57,13 +57,13 @@ def _key_of(secret: str) -> bytes:
 
 
 def answer_token(key: bytes, question_id: str, expires_at: float) -> str:
-    """Return the token that lets its bearer answer only this question, until then."""
+    """Return the token that lets its bearer answer this question alone, until `expires_at`."""
     payload = _encoded(json.dumps([question_id, int(expires_at)]).encode())
     return f"{payload}.{_signature(key, payload)}"
 
 
 def read_answer_token(key: bytes, token: str, now: float) -> str:
-    """Return the question of a token. Raises InvalidInput if it is forged or expired."""
+    """Return the id of the question in a token. Raises InvalidInput if it is forged or expired."""
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _signature(key, payload).encode()):
         raise InvalidInput("this link is not one of ours, or it was cut short")
@@ -86,7 +86,7 @@ def _decoded(text: str) -> bytes:
 
 
 def generic(notice: Notice, delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return our own format: every fact under its name; `id` is the delivery's, always the same."""
+    """Return a notice in Agiraph's own format; `id` is the delivery's, also on a retry."""
     facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent", "channel"})
     return facts | {
         "id": delivery,
@@ -100,7 +100,7 @@ def generic(notice: Notice, delivery: str, link: str | None, page: str) -> JsonO
 
 
 def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return the format of a Slack incoming webhook."""
+    """Return a notice as the body of a Slack incoming webhook."""
     title = title_of(notice).translate(ESCAPES)
     text = cut(body_of(notice, None), SLACK_SECTION - LINK_ROOM).translate(ESCAPES)
     blocks: list[JsonObject] = [
@@ -116,7 +116,7 @@ def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonOb
 
 
 def discord(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return the format of a Discord webhook."""
+    """Return a notice as the body of a Discord webhook."""
     embed: JsonObject = {
         "title": cut(title_of(notice), DISCORD_TITLE),
         "description": cut(body_of(notice, link), DISCORD_DESCRIPTION),

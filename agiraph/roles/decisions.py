@@ -30,7 +30,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 class RoleDecision(Record):
-    """The decision of a role."""
+    """The decision of a role: a message to another role, or the final response."""
 
     action: Action
     to_role: str = ""

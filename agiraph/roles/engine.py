@@ -43,7 +43,7 @@ class RoleTurn(Record):
     success: bool = True
 
     def payload(self) -> dict[str, Any]:
-        """Return it in the form of events, answers of the API and `--json`."""
+        """Return the turn as JSON values, for events, the API and `--json`."""
         return self.model_dump(mode="json")
 
 
@@ -87,7 +87,7 @@ class RoleTeamState:
 
     @property
     def incoming(self) -> RoleTurn | None:
-        """The turn whose message that role has to answer; None: the task itself."""
+        """The turn whose message the next role has to answer; None: the task itself."""
         return self.turns[-1] if self.turns else None
 
     @property
@@ -96,7 +96,7 @@ class RoleTeamState:
         return len(self.turns) + 1
 
     def window(self, seen: int = 0) -> tuple[RoleTurn, ...]:
-        """Return the last turns before the turn whose message the role answers.
+        """Return the turns to show to the next role, before the one whose message it answers.
 
         Turns among the first `seen` are left out.
         """
@@ -122,7 +122,7 @@ def advance(state: RoleTeamState, outcome: Outcome) -> RoleTeamState:
 
 
 def _turn(state: RoleTeamState, outcome: Outcome) -> RoleTurn:
-    """Return the turn of an outcome, with its route normalized."""
+    """Return the turn for an outcome; an invalid receiver is replaced by the lead."""
     team, role, result = state.spec, state.role, outcome.result
     lead = team.lead_role
     made = RoleTurn(

@@ -19,19 +19,19 @@ LONGEST_REASON: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at the turn that follows a state: by the role's own agent, or by its fallback."""
+    """One attempt at the next turn of `state`: by the role's own agent, or by its fallback."""
 
     state: RoleTeamState
     is_fallback: bool = False
 
     @property
     def node(self) -> str:
-        """The name of its node."""
+        """The name of the attempt's node on the board."""
         return f"turn-{self.state.number}{'-fallback' if self.is_fallback else ''}"
 
     @property
     def cause(self) -> str:
-        """The cause of its node."""
+        """The cause of the attempt's node, by which the board finds that node."""
         return f"{OF_ROLES}{self.node}"
 
     @property
@@ -46,14 +46,14 @@ class Attempt:
 
 
 def current_turn(board: Board, team: RoleTeamSpec, task: str) -> Attempt:
-    """Return the current turn, with all earlier turns; of an ended team the last turn."""
+    """Return the current turn, with all earlier turns; for an ended team the last turn."""
     return TurnFold(team, task).current_turn(board)
 
 
 class TurnFold:
     """The turns of one task, folded as they end; unchanged turns are not folded again.
 
-    Its state follows from the board that it is given.
+    The result depends only on the board that is passed.
     """
 
     def __init__(self, team: RoleTeamSpec, task: str) -> None:
@@ -82,7 +82,7 @@ class TurnFold:
         return Attempt(state)
 
     def _forget_what_changed(self, board: Board) -> None:
-        """Drop the first turn whose node has changed (it is done again), and the turns after it."""
+        """Drop the first turn with a changed node (it is done again), and all later turns."""
         known = board.nodes
         for number, (nodes, _) in enumerate(self._ended):
             for node in nodes:
@@ -151,7 +151,7 @@ def _attempts(state: RoleTeamState) -> Iterator[Attempt]:
 
 
 def _is_cut_off(board: Board, node: WorkNode) -> bool:
-    """Whether a turn was ended by the end of its run, which is no failure of its role."""
+    """Whether the end of the run cancelled a turn's node, which is no failure of the role."""
     is_together = board.run is not None and board.times[node.id].ended == board.run.ended_at
     return node.status == "cancelled" and is_together
 

@@ -139,7 +139,9 @@ class AgenticTeamMCPClient:
 
     @asynccontextmanager
     async def _connected(self) -> "AsyncIterator[Client]":
-        """Yield a client of a server in this process, on a home that has a supervisor."""
+        """Yield an MCP client of a server in this process; its home has a supervisor in the block.
+
+        Its home has a supervisor in the block."""
         try:
             from mcp import Client
         except ImportError:

@@ -39,7 +39,7 @@ class RunFailed(AgiraphError):
 
 
 class RunTimeout(RunFailed):
-    """The run was not done within its timeout and was stopped."""
+    """The run did not end within its timeout and was stopped."""
 
     failure_class = "timeout"
 

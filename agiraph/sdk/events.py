@@ -75,11 +75,11 @@ class QuestionAsked:
     type: Literal["question"] = "question"
 
     def answer(self, text: str) -> None:
-        """Answer it. Raises ApiError (status 409) if it is already answered."""
+        """Answer the question. Raises ApiError (status 409) if it was answered already."""
         self.deliver(self.question_id, text)
 
     async def aanswer(self, text: str) -> None:
-        """Answer it from an event loop."""
+        """Answer the question from an event loop. Raises as `answer`."""
         await asyncio.to_thread(self.answer, text)
 
 

@@ -66,19 +66,19 @@ class Executor:
         self._summary = summary
 
     def run(self, scheduler: Scheduler) -> Result[str]:
-        """Run it. Raises as `Runtime.run`."""
+        """Run the scheduler's graph and return the result. Raises as `Runtime.run`."""
         return self._runtime.run(self._task(scheduler))
 
     async def arun(self, scheduler: Scheduler) -> Result[str]:
-        """Run it from an event loop."""
+        """Run the scheduler's graph from an event loop. Raises as `Runtime.run`."""
         return await self._runtime.arun(self._task(scheduler))
 
     def run_stream(self, scheduler: Scheduler) -> Generator[RunEvent, None, None]:
-        """Run it and yield its events, as `Runtime.run_stream`."""
+        """Run the scheduler's graph and yield its events, as `Runtime.run_stream`."""
         return self._runtime.run_stream(self._task(scheduler))
 
     def arun_stream(self, scheduler: Scheduler) -> AsyncGenerator[RunEvent, None]:
-        """Run it and yield its events, as `Runtime.arun_stream`."""
+        """Run the scheduler's graph and yield its events, as `Runtime.arun_stream`."""
         return self._runtime.arun_stream(self._task(scheduler))
 
     def _task(self, scheduler: Scheduler) -> Task[str]:

@@ -97,7 +97,7 @@ def check_tools(functions: Sequence[Callable[..., Any]]) -> tuple[Callable[..., 
 
 
 def _check_types(function: Callable[..., Any]) -> None:
-    """Refuse a function with a parameter that no JSON Schema can describe to a model."""
+    """Raise InvalidInput for a parameter that no JSON Schema can describe to a model."""
     called = function.__name__
     try:
         hints = get_type_hints(function, include_extras=True)
@@ -145,7 +145,7 @@ def served(home: Path, functions: Sequence[Callable[..., Any]]) -> Iterator[tupl
 
 
 def _pickled(functions: Sequence[Callable[..., Any]]) -> bytes:
-    """Return functions as bytes: those of modules by name, those of a program or notebook whole."""
+    """Return functions pickled: those of modules by name, others with their code."""
     import cloudpickle
 
     try:

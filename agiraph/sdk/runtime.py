@@ -211,7 +211,9 @@ def _close(stream: "ref[Generator[RunEvent, None, None]]") -> None:
 async def _in_thread(
     make: Callable[[], Generator[RunEvent, None, None]], left: threading.Event
 ) -> AsyncGenerator[RunEvent, None]:
-    """Yield the items of a generator that runs in its own thread; `left` signals an early end."""
+    """Yield the items of a generator that runs in its own thread; `left` is set when we stop early.
+
+    `left` is set when we stop early."""
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[RunEvent | BaseException | None] = asyncio.Queue()
 
@@ -239,7 +241,7 @@ async def _in_thread(
 
 
 async def _joined(thread: threading.Thread) -> None:
-    """Wait until a thread has ended, even if we are cancelled meanwhile."""
+    """Wait until a thread has ended; a cancellation takes effect only afterwards."""
     joining = asyncio.ensure_future(asyncio.to_thread(thread.join))
     cancelled = False
     while not joining.done():

@@ -38,7 +38,7 @@ def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iter
 
 
 def _is_reachable(home: Path, meanwhile: Callable[[], None]) -> bool:
-    """Whether a gateway runs on this home; wait while it starts, and call `meanwhile` repeatedly.
+    """Whether a gateway runs on this home; waits while it starts, calling `meanwhile` repeatedly.
 
     Raises NotReachable if it has not started after START_SECONDS.
     """

@@ -39,14 +39,14 @@ Out = TypeVar("Out")
 
 
 class RunCancelled(AgiraphError):
-    """The caller that followed the run has left it; the team was stopped."""
+    """The caller stopped following the run; the team was stopped."""
 
 
 class TeamRun(Generic[Out]):
     """One run of `task` in a home on which a supervisor runs. To be used once, in one thread.
 
-    `terms` are further fields of the request. `is_cancelled` is called several times a second;
-    `timeout` (seconds) applies if the task has none.
+    `terms` are further fields of the request that creates the agent. `is_cancelled` is called
+    several times a second; `timeout` (seconds) applies if the task has none.
     """
 
     def __init__(
@@ -115,13 +115,13 @@ class TeamRun(Generic[Out]):
         return failed
 
     def _given_up(self, client: Client, agent_id: AgentId, error: RunFailed) -> RunFailed:
-        """Return the error of a run that was stopped, with its partial results."""
+        """Return `error` with the partial results of a run that was stopped."""
         with suppress(AgiraphError):
             error.result = self._result(client, client.agent(agent_id))
         return error
 
     def _follow(self, client: Client, agent: AgentId) -> Iterator[RunEvent]:
-        """Yield events until the run has ended."""
+        """Yield the run's events until it has ended. Raises RunTimeout, RunFailed."""
         limit = self._timeout
         give_up_at = None if limit is None else time.monotonic() + limit
         look_at = time.monotonic() + REFRESH_SECONDS
@@ -233,7 +233,7 @@ class TeamRun(Generic[Out]):
             client.answer(question, text)
 
     def _stop(self, agent: AgentId) -> None:
-        """Stop the team; a team that no longer exists needs no stop."""
+        """Stop the team; errors are ignored, for example if the team no longer exists."""
         with suppress(AgiraphError), Client.for_home(self._home) as client:
             client.stop(agent)
 

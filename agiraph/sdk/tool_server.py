@@ -36,7 +36,7 @@ def make_server(functions: Sequence[Callable[..., Any]]) -> "MCPServer":
 
 
 def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with its exceptions passed to the caller, including their traceback."""
+    """Return a function like this whose exceptions reach the caller with their traceback."""
     if inspect.iscoroutinefunction(function):
 
         @wraps(function)

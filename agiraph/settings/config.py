@@ -126,7 +126,7 @@ class SandboxConfig(ConfigSection):
     def has_network(self, *called: str) -> bool:
         """Whether the commands of an entity with these names have the network.
 
-        The names are its own name and its role.
+        `called` are the entity's own name and its role.
         """
         refused = any(
             fnmatchcase(own.casefold(), wanted.casefold())
@@ -427,7 +427,7 @@ def _shipped(name: str, in_clone: str) -> Path:
 
 
 def load_config(*files: Path) -> Config:
-    """Return the defaults overridden by `files`. Raises InvalidInput that names the place."""
+    """Return the shipped defaults overridden by `files`. Raises InvalidInput with file and line."""
     values = _read(configs_folder() / "agiraph.yaml")[0]
     places: dict[KeyPath, str] = {}
     for file in files:

@@ -67,7 +67,7 @@ def _default_of(name: str) -> Any:
 
 
 def check_names(servers: Mapping[str, McpServerConfig]) -> None:
-    """Raise ValueError for a name that would be ambiguous."""
+    """Raise ValueError for a server's name that would make the names of its tools ambiguous."""
     for name in servers:
         if name in TAKEN:
             raise ValueError(f"'{name}' is taken by a tool of Agiraph's own; choose another name")
@@ -76,7 +76,7 @@ def check_names(servers: Mapping[str, McpServerConfig]) -> None:
 
 
 def fingerprint(settings: McpServerConfig) -> str:
-    """Return a value that changes with the settings: results for other settings are invalid."""
+    """Return a digest of a server's settings: a tool catalog of other settings is invalid."""
     said = json.dumps(settings.model_dump(mode="json"), sort_keys=True)
     return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 

@@ -46,5 +46,5 @@ def read(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _text(path: str, _changed_at: int) -> str:
-    """Return a file's text, read again only after a change."""
+    """Return a prompt file's text; cached until `_changed_at`, its change time, differs."""
     return read_text(Path(path))

@@ -77,7 +77,10 @@ def _at(values: Any, path: KeyPath) -> Any:
 
 
 def _with(values: Any, path: KeyPath, value: Any) -> Any:
-    """Return a copy of plain values with one of them set; missing parents are created."""
+    """Return a copy of plain values with `value` at `path`; missing parents are created.
+
+    Raises Refused.
+    """
     if not path:
         return value
     part, rest = path[0], path[1:]
@@ -90,7 +93,10 @@ def _with(values: Any, path: KeyPath, value: Any) -> Any:
 
 
 def _pruned(values: Any, path: KeyPath) -> KeyPath | None:
-    """Return the path to remove for a place: the outermost collection without other values."""
+    """Return the path to remove with `path`: the outermost collection without other values.
+
+    None if `path` does not exist.
+    """
     try:
         _at(values, path)
     except (KeyError, IndexError, TypeError):
@@ -125,7 +131,7 @@ class _Removal:
 
 
 def _tried(text: str, path: KeyPath, wanted: Any, act: _Value | _Removal) -> str | None:
-    """Return the text with a place changed, None unless it then has the wanted values."""
+    """Return the text changed at `path` by `act`, None unless its values are then `wanted`."""
     try:
         after = _edit(text, path, act)
         return after if _is_same(read_yaml(after), wanted) else None
@@ -171,14 +177,14 @@ def _nested(path: KeyPath, act: _Value | _Removal) -> Any:
 
 
 def _appended(text: str, path: KeyPath, act: _Value | _Removal) -> str:
-    """Return a text with a new key at its end, after an empty line."""
+    """Return a YAML text with the value of a new top-level key at its end, after an empty line."""
     said = text.rstrip("\n")
     body = _block(_nested(path, act), 0)
     return f"{said}\n\n{body}\n" if said else f"{body}\n"
 
 
 def _added(text: str, node: yaml.Node, path: KeyPath, act: _Value | _Removal) -> str:
-    """Return the text with a new entry at the end of a block collection."""
+    """Return a YAML text with a new entry at the end of the block collection `node`."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         raise LookupError(path)
     if node.start_mark.column == 0 and isinstance(node, yaml.MappingNode):
@@ -190,7 +196,7 @@ def _added(text: str, node: yaml.Node, path: KeyPath, act: _Value | _Removal) ->
 
 
 def _cut(text: str, first: yaml.Node, last: yaml.Node) -> str:
-    """Return the text without the lines of an entry of a block collection."""
+    """Return a YAML text without the lines of a block collection's entry, `first` to `last`."""
     start = text.rfind("\n", 0, first.start_mark.index) + 1
     if text[start : first.start_mark.index].strip(" -"):
         raise LookupError(start)
@@ -221,7 +227,7 @@ def _replaced(text: str, key: yaml.Node | None, old: yaml.Node, new: Any) -> str
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Return the offset of a value's end; for a block, the end of its last entry."""
+    """Return the offset at which a value ends in the text; for a block, its last entry's end."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return max(_end(text, part) for part in (last if isinstance(last, tuple) else (last,)))
@@ -238,7 +244,7 @@ def _line_end(text: str, index: int) -> int:
 
 
 def _is_long(value: Any, body: str) -> bool:
-    """Whether a value is written in lines of its own below its key."""
+    """Whether a value is written in separate lines below its key (`body` is its one-line form)."""
     if isinstance(value, dict):
         return bool(value)
     if not isinstance(value, list):
@@ -247,7 +253,7 @@ def _is_long(value: Any, body: str) -> bool:
 
 
 def _block(value: Any, indent: int) -> str:
-    """Return a collection in lines; items of lists are in one line each."""
+    """Return a mapping or list as indented YAML lines; each item of a list is in one line."""
     margin = " " * indent
     if isinstance(value, list):
         return "\n".join(f"{margin}- {_inline(item)}" for item in value)
@@ -261,7 +267,7 @@ def _block(value: Any, indent: int) -> str:
 
 
 def _inline(value: Any) -> str:
-    """Return a value in one line."""
+    """Return a value as YAML in one line."""
     if value is None:
         return "null"
     as_json = json.dumps(value, ensure_ascii=False)

@@ -185,7 +185,7 @@ class _OpenCollection:
 
 
 def _check(text: str, most_values: int) -> None:
-    """Raise yaml.YAMLError if the text expands beyond the limits."""
+    """Raise yaml.YAMLError if a text has too many values, too deep nesting or too many aliases."""
     counted = 0
     sizes: dict[str | None, int] = {}
     open_: list[_OpenCollection] = []
@@ -236,7 +236,7 @@ def keys_of(model: type[BaseModel], name: str) -> list[str]:
 
 
 def model_at(form: type[BaseModel], path: KeyPath) -> type[BaseModel]:
-    """Return the model of the value at a path, or of the nearest value around it."""
+    """Return the pydantic model of the value at a key path, or of the nearest enclosing value."""
     model = form
     for part in path:
         field = model.model_fields.get(str(part))

@@ -29,7 +29,7 @@ class AgentBudgets:
         """Return a request with the terms of its run. Raises ProviderError if the agent has no such
         run.
 
-        The record has no terms of an earlier run: BudgetLimits has stored them.
+        The record has no terms of an earlier run: those are in BudgetLimits.
         """
         agent = agent_of(request.entity) or AgentId("")
         record = self._record(agent)

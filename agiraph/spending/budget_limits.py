@@ -47,9 +47,9 @@ Put = Callable[[str, Sequence[object]], None]
 
 
 class BudgetLimits:
-    """The budgets that apply to calls, stored in `db`, into which `put` writes.
+    """The budgets that apply to model calls, stored in the ledger's database `db`.
 
-    `config` has the default budgets.
+    `put` executes a statement that writes. `config` has the default budgets.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class BudgetLimits:
         return self.state(budget)
 
     def unset(self, scope: BudgetScope, key: str, period: Period) -> BudgetState:
-        """Apply the budget of the settings again; return its state."""
+        """Remove the budget that a person set, so that the settings apply; return its state."""
         place = (scope, key, period)
         if place in self._set or self._is_raised(place, ALL_UNITS):
             self._change(place, None, ALL_UNITS)
@@ -102,7 +102,7 @@ class BudgetLimits:
         return self.state(self._default(*place) or nothing)
 
     def _store(self, budget: Budget) -> None:
-        """Store a budget that is part of a call."""
+        """Store a budget that a call's request contains, if it is new or changed."""
         place = _place(budget)
         if self._set.get(place) != budget:
             sets = self._sets.get(place, 0)
@@ -187,7 +187,7 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def about(self, agent: str, run: str = "") -> list[BudgetState]:
-        """Return the budgets of an agent, of its triggers, and of a run (neither given: all)."""
+        """Return the budgets of an agent, its triggers, and a run ('' for both: all)."""
         keys = {
             key: budget
             for key, budget in self._set.items()
@@ -204,7 +204,9 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
-        """Return these budgets, and the budgets that were set for the triggers of an agent."""
+        """Return the budgets with these scopes and keys; for an agent also its triggers' budgets.
+
+        For an agent also its triggers' budgets."""
         wanted = {(scope, key, period): True for scope, key in keys for period in PERIODS}
         agents = {key for scope, key, _ in wanted if scope == "agent"}
         for place in self._set:
@@ -214,7 +216,7 @@ class BudgetLimits:
         return [self.state(budget) for budget in held.values() if budget is not None]
 
     def _held(self, scope: BudgetScope, key: str, period: Period) -> Budget | None:
-        """Return the budget that was set, else the budget of the settings."""
+        """Return the budget that was set, else that of the settings, None if neither exists."""
         own = self._set.get((scope, key, period))
         return own if own is not None else self._default(scope, key, period)
 
@@ -283,7 +285,7 @@ def _place(budget: Budget) -> Key:
 
 
 def _filled(budget: Budget, held: Budget | None) -> Budget:
-    """Return a budget with its missing limits filled in."""
+    """Return `budget` with missing limits taken from `held`."""
     if held is None:
         return budget
     usd = held.usd if budget.usd is None else budget.usd
@@ -292,7 +294,7 @@ def _filled(budget: Budget, held: Budget | None) -> Budget:
 
 
 def given(request: ModelRequest) -> list[Budget]:
-    """Return the budgets that a request itself contains."""
+    """Return the budgets in a model request: of its run, and further ones."""
     run = (
         [Budget(scope="run", key=request.run_id, usd=request.budget_usd)]
         if request.budget_usd is not None

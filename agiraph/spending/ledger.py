@@ -79,7 +79,7 @@ SUMS: Final = ", ".join(
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One row: a paid attempt at a request."""
+    """One row of the ledger: an attempt at a model request that was billed."""
 
     ts: float
     request: ModelRequest
@@ -121,9 +121,9 @@ class UsageLedger:
         self._db.executescript(SCHEMA)
 
     def note(self, spent: LedgerRow) -> None:
-        """Write a row in one transaction with all others of this iteration of the event loop.
+        """Write a row, in one transaction with all rows of this iteration of the event loop.
 
-        It counts at once; `written` returns when it survives this process.
+        The row counts at once; `written` returns when it survives this process.
         """
         if self._batch is None:
             loop = asyncio.get_running_loop()
@@ -180,13 +180,13 @@ class UsageLedger:
         self._written.clear()
 
     def _begin_again(self) -> None:
-        """Write a batch again in a new transaction: SQLite has rolled it back."""
+        """Write the rows of the open batch again: SQLite has rolled its transaction back."""
         self._db.execute("BEGIN")
         for statement, values in self._written:
             self._db.execute(statement, values)
 
     def put(self, statement: str, values: Sequence[object]) -> None:
-        """Write in the open batch; in its own transaction if there is none."""
+        """Execute a writing statement in the open batch, else in a transaction of its own."""
         self._db.execute(statement, values)
         self._is_unsynced = True
         if self._batch is not None:
@@ -243,7 +243,7 @@ class UsageLedger:
         return self._usage(sums[1:]), int(sums[0])
 
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
-        """Return usage by entity, agent, node, model, trigger or day (of UTC), in their order.
+        """Return usage grouped by entity, agent, node, model, trigger or day (UTC), sorted by key.
 
         Nodes are grouped by run too; calls that belong to no node have an empty key.
         """

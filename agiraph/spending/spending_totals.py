@@ -29,14 +29,14 @@ class SpendingKey:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The key as in the ledger's columns."""
+        """The key in the two parts that the ledger's columns contain, split at its first slash."""
         first, _, second = self.key.partition("/")
         return first, second
 
 
 @dataclass(slots=True)
 class SpendingSum:
-    """Money, tokens and calls."""
+    """The sum of calls: US dollars, tokens, and their number."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -45,7 +45,7 @@ class SpendingSum:
 
 
 def day_of(ts: float) -> str:
-    """Return the day in UTC."""
+    """Return the day of a Unix time, in UTC: `2026-11-22`."""
     return iso(ts)[:10]
 
 
@@ -61,14 +61,14 @@ def keys_of(request: ModelRequest, day: str) -> list[SpendingKey]:
 
 
 class SpendingTotals:
-    """The sums over the ledger's rows."""
+    """The sums over the ledger's rows by key, updated with each further row."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._known: dict[SpendingKey, SpendingSum] = {}
 
     def total(self, key: SpendingKey) -> SpendingSum:
-        """Return the spent amounts."""
+        """Return the spent amounts of a key, summed from the ledger at its first use."""
         if key not in self._known:
             row = self._db.execute(
                 "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*),"

@@ -8,13 +8,13 @@ from agiraph.spending.ledger import UsageLedger
 
 
 class UsageReader:
-    """Answers read-only requests."""
+    """Answers requests for usage and budgets from the ledger."""
 
     def __init__(self, ledger: UsageLedger, limits: BudgetLimits, accounts: AgentBudgets) -> None:
         self._ledger, self._limits, self._accounts = ledger, limits, accounts
 
     def usage(self, asked: AskUsage) -> UsageTable:
-        """Return usage; of a run only if it is the agent's own."""
+        """Return the requested usage; budgets of a run only if the run is the agent's."""
         if asked.runs:
             by_entity = self._ledger.of_runs(asked.runs)
             return UsageTable(by_entity=by_entity, total=sum(by_entity.values(), Usage()))
@@ -27,5 +27,5 @@ class UsageReader:
         return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
 
     def budgets(self, asked: AskBudgets) -> BudgetTable:
-        """Return these budgets."""
+        """Return the budgets with the requested scopes and keys."""
         return BudgetTable(budgets=tuple(self._limits.among(asked.keys)))

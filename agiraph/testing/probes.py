@@ -110,7 +110,7 @@ class Probe:
         return self.names[0]
 
     def findings(self, attempt: ProbeCall) -> list[Finding]:
-        """Return a finding for each of its names."""
+        """Return a finding for each of the probe's names, from its call."""
         if attempt.answer is not None:
             return list(self.judge(attempt, attempt.answer))
         assert attempt.error is not None
@@ -180,7 +180,7 @@ def _ask_for_calls(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
 
 
 def judge_calls(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
-    """Judge an answer that should call a tool twice."""
+    """Return findings about an answer that should call a tool twice."""
     calls = answer.tool_calls
     if not calls:
         text = f"no call, but text: {(answer.text or '')[:80]!r}; try it with --model text:NAME"
@@ -228,7 +228,7 @@ def _give_results(subject: Subject, earlier: dict[str, ProbeCall]) -> ModelReque
 
 
 def judge_results(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
-    """Judge whether the results of calls were accepted and read."""
+    """Return the finding whether the results of calls were accepted and read."""
     text = answer.text or ""
     if any(str(degrees) in text for degrees in CITIES.values()):
         yield Finding("tool results", "works", "accepted and read")
@@ -249,7 +249,7 @@ def _ask_for_too_much(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest
 
 
 def judge_cut(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
-    """Judge whether an answer that must be cut at its limit says that it was."""
+    """Return the finding whether an answer that was cut at its limit reports that."""
     length = len(answer.text or "")
     if answer.stop_reason == "max_tokens":
         detail = "an answer at its limit says that it is cut"
@@ -269,7 +269,7 @@ def _ask_beyond_window(subject: Subject, _: dict[str, ProbeCall]) -> ModelReques
 
 
 def judge_overflow(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
-    """Judge an answer to an input beyond the window, which should have been refused."""
+    """Return the finding about an answer to a too long input, which should have been refused."""
     counted = answer.usage.input_tokens
     if CODE_WORD in (answer.text or "").lower():
         detail = f"{counted:,} tokens of input were read: the window is larger; see --context"
@@ -283,7 +283,7 @@ def judge_overflow(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
 
 
 def judge_overflow_error(error: ProviderError) -> Finding:
-    """Judge whether a refusal of too long an input is recognised as one."""
+    """Return the finding whether Agiraph recognises a refusal of an input that is too long."""
     if error.kind == "context_too_long":
         detail = f"recognised; the conversation is compacted and sent again: {error}"
         return Finding("overflow", "works", detail)

@@ -67,7 +67,7 @@ class Target:
 
     @property
     def subject(self) -> Subject:
-        """The part of it that the probes need."""
+        """The facts about the target that the probes need."""
         return Subject(self.model.plain, self.preset.of(self.model.name).api, self.window)
 
 
@@ -250,7 +250,7 @@ async def _attempt(provider: Provider, request: ModelRequest) -> ProbeCall:
 
 
 class _Nowhere:
-    """The target of a forwarded answer, which is not read."""
+    """A sink for a forwarded answer that ignores the answer's bytes."""
 
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Ignore the head."""
@@ -260,7 +260,7 @@ class _Nowhere:
 
 
 def _with_picture(service: Provider, target: Target, request: ModelRequest) -> Provider:
-    """Return a provider that forwards a picture, as the LLM proxy does for an external agent."""
+    """Return a provider that sends `request` with a picture, as the LLM proxy forwards it."""
     assert isinstance(service, ServiceProvider)
     wire = service.service.wire
     return ForwardingProvider(

@@ -47,7 +47,7 @@ Value = str | int | float | bool
 class Span:
     """One finished span; ids in hexadecimal, times in epoch seconds.
 
-    `is_call`: it is a call of another service, the model's. `problem` is the reason of a failure.
+    `is_call`: the span is a call of a model service. `problem` is the reason of a failure.
     """
 
     name: str
@@ -100,12 +100,12 @@ def _shortened(value: Any) -> Any:
 
 
 def has_usage(data: JsonObject) -> bool:
-    """Whether an event reports its usage: an agent without a report may have used something."""
+    """Whether an event's data reports a usage: without a report the usage is unknown, not zero."""
     return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
 
 
 def usage_of(data: JsonObject) -> dict[str, Value]:
-    """Return the tokens and cost of an event as attributes."""
+    """Return the tokens and cost in an event's data as attributes of a span."""
     usage = {
         INPUT_TOKENS: data.get("input_tokens"),
         OUTPUT_TOKENS: data.get("output_tokens"),

@@ -109,7 +109,7 @@ class RunTimeline:
                 self._finish(key, event.ts)
 
     def bars(self) -> list[Bar]:
-        """Return all bars; a bar that is not over ends with its run, if that has ended."""
+        """Return all bars; after the end of the run unfinished bars end with it."""
         cut_off = [replace(bar, end=self.end) for bar in self._unfinished()]
         return [*self.finished, *cut_off]
 
@@ -203,7 +203,7 @@ class RunTimeline:
 
 
 def _subject(event: Event, kind: SpanKind) -> str:
-    """Return the key that is equal at the beginning and the end of a wait."""
+    """Return a key of a wait that its beginning and its end have in common."""
     return str(event.data.get("question_id") or "") if kind == "human" else event.entity
 
 
@@ -235,7 +235,7 @@ def bounded(bars: Iterable[Bar], resolution_seconds: float, most: int) -> tuple[
 
 
 def put_together(bars: Iterable[Bar], resolution_seconds: float) -> list[Bar]:
-    """Return bars, by their start, with short bars in close succession merged.
+    """Return bars sorted by their start, with short bars in close succession merged.
 
     Bars are short if shorter than `resolution_seconds`, and so are the gaps between them. Only bars
     of one entity, kind and node are merged, and no unfinished bars.

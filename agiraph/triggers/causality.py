@@ -102,7 +102,11 @@ def _follow_coordinator(causality: Causality, event: Event) -> tuple[Causality, 
 
 
 def _on_message(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """Add a firing to the present lineage; an idle coordinator acts on another message alone."""
+    """Return the causality after a message to the coordinator, and the event's lineage.
+
+    A firing is added to the lineage of the present actions. The further actions of an idle
+    coordinator have the lineage of the message alone.
+    """
     firing = _stated(event)
     if firing:
         acting = _joined(() if causality.is_resting else causality.acting, firing)

@@ -23,7 +23,7 @@ LOOK_BACK_SECONDS = 7 * 86400.0
 
 
 def first_due(schedule: Schedule, anchor: float) -> float | None:
-    """Return the first due time of a schedule that counts from `anchor`; None: no set time."""
+    """Return the first due time of a schedule that counts from `anchor`; None if not fixed."""
     match schedule:
         case CronSchedule() | HeartbeatSchedule():
             return _recurring(schedule, anchor, anchor)
@@ -65,7 +65,7 @@ def next_due(trigger: Trigger, after: float) -> float | None:
 def _recurring(
     schedule: CronSchedule | HeartbeatSchedule, anchor: float, after: float
 ) -> float | None:
-    """Return the first due time after `after`; a heartbeat's are anchor + k * interval, k > 0."""
+    """Return the first due time after `after`; of a heartbeat `anchor` + k * interval, k > 0."""
     if isinstance(schedule, CronSchedule):
         return next(cron_times(schedule.cron, schedule.time_zone, after), None)
     interval = schedule.interval_seconds
@@ -77,7 +77,7 @@ def _recurring(
 
 @dataclass(frozen=True, slots=True)
 class DueFirings:
-    """How to handle a due trigger: the times to fire for, and the number of skipped times."""
+    """The decision on a due trigger: the due times to fire for, and the number of skipped ones."""
 
     fire: tuple[float, ...]
     let_go: int

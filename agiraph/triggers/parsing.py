@@ -72,7 +72,7 @@ def _moment_after(now: float, at: str, time_zone: str) -> float:
 
 
 def action_as_read(action: Any) -> Any:
-    """Return the object or the text in which an action is written.
+    """Return an action as an object or text; JSON text of an object becomes that object.
 
     The rules of approvals.yaml judge this object or text.
     """
@@ -81,7 +81,7 @@ def action_as_read(action: Any) -> Any:
 
 
 def action_of_worker(action: Any, name: str) -> Any:
-    """Return an action as a worker of this name means it: a text is a message to the worker."""
+    """Return an action that a worker requests: a text becomes a message to that worker."""
     if isinstance(action_as_read(action), str):
         return {"type": "send_message", "payload": {"to": name, "content": action}}
     return action
@@ -181,7 +181,7 @@ def _missed(value: Any) -> MissedPolicy:
 
 
 def _name_for(action: TriggerAction, type_: str) -> str:
-    """Return a name made of the first words of the task."""
+    """Return a name for a trigger: the first words of its task, or its action."""
     said = str(action.payload.get("task") or action.payload.get("content") or "")
     words = " ".join(said.split()[:6])
     return words or " ".join([action.type, *map(str, action.payload.values())]) or type_

@@ -27,7 +27,7 @@ ENDED: frozenset[TriggerStatus] = frozenset({"done", "cancelled"})
 
 
 def trigger_id(message: bytes) -> str:
-    """Return the id of the trigger that a message creates: the same message, the same trigger."""
+    """Return the id of the trigger that a message creates: the same message gives the same id."""
     return f"t-{short_derived_id(message.hex())}"
 
 
@@ -63,7 +63,7 @@ class HeartbeatSchedule(Record):
 
 
 class EventSchedule(Record):
-    """At each event whose type matches the pattern and whose facts match the filter."""
+    """At each event whose type matches `event_pattern` and whose facts match `filter`."""
 
     type: Literal["on_event"] = "on_event"
     event_pattern: str
@@ -89,7 +89,7 @@ SCHEDULES: Mapping[str, type[Schedule]] = {
 
 
 class TriggerAction(Record):
-    """An action.
+    """The action of a trigger: its `type` and `payload`.
 
     `wake_agent` {task}, `send_message` {to, content}, `run_node` {node_id}, `run_callback`
     {callback}.

@@ -71,7 +71,7 @@ def cron_times(cron: str, time_zone: str, after: float) -> Iterator[float]:
 
     The library only walks the calendar without clock changes; the meaning of a local time is
     determined here. (Walked in a zone, version 2.8 loses half an hour where clocks change by half
-    an hour.) The walk begins earlier, for a time that occurs twice may have occurred once.
+    an hour.) The walk begins before `after`: a local time that occurs twice may have occurred once.
     """
     zone, fields = zone_named(time_zone), cron.split()
     find = _every if fields[0].startswith("*") or fields[1].startswith("*") else _once
@@ -97,7 +97,9 @@ def _every(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
 
 
 def _once(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
-    """Yield the first time at which the local time is `shown`, or the end of the gap around it."""
+    """Yield the first time at which the local time is `shown`; in spring's gap, the end of the gap.
+
+    In spring's gap, the end of the gap."""
     while _on_wall(shown.replace(tzinfo=zone), zone) != shown:
         shown += MINUTE
     yield shown.replace(tzinfo=zone).timestamp()

@@ -77,7 +77,7 @@ class TriggerSet:
     def read(
         cls, agent: AgentId, text: str, bounds: FiringLimits, path: Path = Path("triggers.json")
     ) -> "TriggerSet":
-        """Return the set that `write` wrote; an older home's empty list is an empty set.
+        """Return the set in the text of `write`; '' or an older home's empty list is an empty set.
 
         Raises Corrupt, which names `path` if a newer version wrote it.
         """
@@ -110,7 +110,10 @@ class TriggerSet:
 
     @property
     def is_listening(self) -> bool:
-        """Whether an event may fire or arm a trigger now, not only count at its next due time."""
+        """Whether an event may fire a trigger or start its time now.
+
+        A heartbeat only counts events for its next due time.
+        """
         return any(
             isinstance(trigger.schedule, EventSchedule)
             or (isinstance(trigger.schedule, IdleSchedule) and trigger.next_due is None)
@@ -204,7 +207,7 @@ class TriggerSet:
         return trigger.waiting_since
 
     def put_back(self) -> None:
-        """Deliver again each firing that should wake the agent and that it has not read.
+        """Put each firing that wakes the agent and is not read yet back into the outbox.
 
         The mailbox of an archived agent is discarded. A coordinator recognizes firings that it has
         read.
@@ -250,7 +253,7 @@ class TriggerSet:
                     pass
 
     def _on_event(self, trigger: Trigger, event: Event, lineage: Lineage, now: float) -> Trigger:
-        """Fire for an event, unless it is too late or over the limit per minute."""
+        """Return the trigger after an event that fires it; not if late or over the rate limit."""
         recent = tuple(at for at in trigger.recent if now - at < RATE_SECONDS)
         is_late = trigger.missed == "skip" and now - event.ts > self.bounds.late_seconds
         if is_late or len(recent) >= self.bounds.per_minute:
@@ -302,7 +305,7 @@ class TriggerSet:
         return trigger
 
     def _still_waits(self, trigger: Trigger, now: float) -> bool:
-        """Whether the agent has not read the last firing yet: it is stopped, paused or busy."""
+        """Whether the agent has not read the last firing: it is stopped, paused or busy."""
         return bool(trigger.waiting) and now - trigger.waiting_since < WAITING_SECONDS
 
     # --- firing ----------------------------------------------------------------------------------
@@ -375,7 +378,7 @@ def load_triggers(path: Path, agent: AgentId) -> TriggerSet:
 
 
 def fits(schedule: EventSchedule, event: Event) -> bool:
-    """Whether an event has the type and the facts that a trigger waits for."""
+    """Whether an event has the type and the facts for which a schedule waits."""
     if event.type.startswith(OWN_EVENTS) or not fnmatchcase(event.type, schedule.event_pattern):
         return False
     facts = facts_of(event)
@@ -397,7 +400,7 @@ def facts_of(event: Event) -> dict[str, tuple[Any, ...]]:
 
 
 def _is(wanted: Any, values: tuple[Any, ...] | None) -> bool:
-    """Whether a value equals the wanted value, or one of a list of wanted values."""
+    """Whether one of `values` equals `wanted`, or an item of the list `wanted`."""
     accepted = wanted if isinstance(wanted, list | tuple) else (wanted,)
     shown = {_shown(value) for value in values or () if value is not None}
     return any(_shown(one) in shown for one in accepted)
@@ -408,7 +411,7 @@ def _shown(value: Any) -> str:
 
 
 def event_text(event: Event) -> str:
-    """Return an event as one line, for the agent that it wakes."""
+    """Return an event as one line of text, for the agent that a trigger wakes."""
     facts: JsonObject = {"entity": event.entity, **event.data}
     shown = ", ".join(f"{key}: {str(value)[:200]}" for key, value in facts.items() if value)
     return f"{event.type} ({shown})"

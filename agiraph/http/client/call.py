@@ -124,7 +124,7 @@ def call(
     """Declare a call of `route` (`POST /agents/{agent}/send`) with a limit of `seconds`.
 
     A call that `is_repeatable` does the same when it is sent twice and needs no key; PUT always is.
-    `names` maps arguments to other query names, `fixed` is always in the query, `reads` reads a
+    `names` maps arguments to other query names, `fixed` is always in the query, `reads` parses a
     response that is not JSON.
     """
     method, _, template = route.partition(" ")
@@ -163,7 +163,7 @@ def new_key() -> str:
 
 
 def reader(shape: type[Answer]) -> "Callable[[httpx.Response], Answer]":
-    """Return a function that reads a JSON response of this shape."""
+    """Return a function that parses a response's JSON as the type `shape`."""
     wanted: Any = shape  # the cache needs a hashable argument
     return lambda response: _adapter(wanted).validate_json(response.content)
 
@@ -177,7 +177,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 
 def given(**values: QueryValue) -> dict[str, QueryValue]:
-    """Return the query values that are not empty."""
+    """Return `values` without None, empty texts and empty lists, as a query."""
     return {key: value for key, value in values.items() if value not in (None, "", (), [])}
 
 
@@ -187,7 +187,7 @@ def agent_path(agent: str, *rest: str) -> str:
 
 
 def path_under(folder: str, path: str) -> str:
-    """Return the path of a file in a folder of the API."""
+    """Return the API path of the file `path` below `folder`; each name is quoted as a segment."""
     return "/".join([folder, *(segment(name) for name in path.split("/") if name)])
 
 
@@ -196,7 +196,7 @@ def _segments(value: str, kind: str) -> str:
 
 
 def segment(name: str) -> str:
-    """Return a name as one segment of a URL's path; `.` and `..` would select another route."""
+    """Return a name quoted as one segment of a URL's path; ApiError 404 for '', `.` and `..`."""
     if name in ("", ".", ".."):
         raise ApiError(404, f"there is no '{name}'")
     return quote(name, safe="")

@@ -90,7 +90,9 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> Self:
-        """Return a client of the gateway that runs on `home`; NotReachable if there is none."""
+        """Return a client of the gateway of `home`; raises NotReachable if no gateway runs there.
+
+        Raises NotReachable if no gateway runs there."""
         url, token = read_gateway_address(home)
         client = cls(
             url,
@@ -175,7 +177,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
 
 
 def refusal_of(response: httpx.Response) -> ApiError:
-    """Return the error that a response describes."""
+    """Return the ApiError of a response with an error status, from its problem details."""
     status = response.status_code
     try:
         problem = response.json()
@@ -185,7 +187,7 @@ def refusal_of(response: httpx.Response) -> ApiError:
 
 
 def trust_of(url: str, cert: Path | None, ca: str | None = None) -> ssl.SSLContext | bool:
-    """Return what httpx uses to verify: nothing without TLS, else `cert` or known authorities.
+    """Return httpx's `verify`: an SSL context with `cert` or authorities; False without TLS.
 
     Authorities are in the PEM file `ca`, or else those of this machine. With `cert` (a PEM file)
     exactly its first certificate is trusted, for any host name: on its own machine a gateway is

@@ -137,7 +137,7 @@ class ConversationCalls:
         """Return the message log of a run, from the message after `after` on.
 
         With `before`: the last messages before that. `entity`: only messages to or from the entity
-        of that name; `other`: and from or to this entity.
+        of that name; with `other`: only messages between these two entities.
         """
 
     @call("POST /agents/{agent}/respond", body=api.RespondRequest)
@@ -153,7 +153,8 @@ class ConversationCalls:
     ) -> api.QuestionView:
         """Answer an agent's question, by default its only open one.
 
-        409 if it was answered already (by whom, when, from where) or if several are open.
+        409 if the question was answered already (names answerer, time and channel) or if several
+        are open.
         """
 
     @call("GET /questions")

@@ -51,7 +51,7 @@ class KnowledgeCalls:
 
     @call("GET /knowledge/nodes/{node}")
     def knowledge_node(self, node: str) -> api.KnowledgeNodeView:
-        """Return a node and its neighbors; 404 if there is none, 409 if it could be several."""
+        """Return a node and its neighbors; 404 for an unknown node, 409 if several match."""
 
     @call("POST /knowledge")
     def add_knowledge(self, what: api.AddKnowledgeRequest) -> api.KnowledgeNodeView:

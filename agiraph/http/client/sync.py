@@ -56,8 +56,9 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         """Return an EventFollower: iterate over it for the events after `after`, then live events.
 
         `types`, `entity` and `node` select events as in `events`. `follower.next(within_seconds)`
-        returns None if no event came in time. It reconnects while the gateway restarts. Its methods
-        raise NotReachable if the gateway stays away, ApiError (status 404) for an unknown agent.
+        returns None if no event came in time. The follower reconnects while the gateway restarts.
+        Its methods raise NotReachable if the gateway stays away, ApiError (status 404) for an
+        unknown agent.
         """
         from agiraph.http.event_follower import EventFollower  # imports a WebSocket library
 

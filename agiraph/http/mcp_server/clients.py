@@ -33,7 +33,10 @@ class ApiClients:
         self._own: AsyncClient | None = None
 
     async def client(self, headers: Mapping[str, str] | None) -> AsyncClient:
-        """Return the client for the sender of these headers. Raises NotReachable, ApiError."""
+        """Return the API client for the MCP caller with these HTTP headers.
+
+        `headers` are None for a caller over stdio. Raises NotReachable, ApiError.
+        """
         if not self._is_shared and self._token is None:
             self._own = self._own or AsyncClient.for_home(self._home)
             return self._own
@@ -61,6 +64,6 @@ class ApiClients:
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:
-    """Return the token of a request, '' if it has none."""
+    """Return the token in a request's Authorization header, '' without one."""
     value = headers.get("authorization", "")
     return value[len(SCHEME) :].strip() if value.lower().startswith(SCHEME) else ""

@@ -19,7 +19,7 @@ WRONG, AWAY = 401, 503
 
 
 def make_app(server: MCPServer[None], clients: ApiClients) -> App:
-    """Return the ASGI app: the protocol, after a check of the token."""
+    """Return the ASGI app: the MCP server behind a check of the caller's token."""
     inner: App = server.streamable_http_app(streamable_http_path=PATH)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +57,10 @@ async def _refuse(send: Send, status: int, why: str) -> None:
 
 
 async def serve(app: App, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until cancelled; `on_ready` receives the server's URL. Raises OSError."""
+    """Serve `app` at `host` and `port` until cancelled; `on_ready` receives the server's URL.
+
+    Raises OSError.
+    """
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     with config.bind_socket() as listening:

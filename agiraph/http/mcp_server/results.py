@@ -175,7 +175,7 @@ class StoppedResult(Record):
 
 
 def question_of(view: QuestionView) -> OpenQuestionResult:
-    """Return a question as a result of the tools."""
+    """Return an open question in the form of the tools' results."""
     return OpenQuestionResult.model_validate(
         dict(view) | {"question": view.id, "text": view.question}
     )

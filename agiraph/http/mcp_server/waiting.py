@@ -19,7 +19,7 @@ Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 async def state(client: AsyncClient, agent: str) -> AgentStateResult:
-    """Return the state of an agent, with its nodes counted and its open questions."""
+    """Return the state of an agent, with counts of its nodes and with its open questions."""
     summary = await client.agent(agent)
     board = await client.board(summary.id)
     asked = [q for q in await client.questions(status="open") if q.agent == summary.id]
@@ -29,7 +29,10 @@ async def state(client: AsyncClient, agent: str) -> AgentStateResult:
 async def until_news(
     client: AsyncClient, agent: str, seconds: float, report: Report
 ) -> AgentStateResult:
-    """Return the state of an agent once its run is over or it asks, or after `seconds`."""
+    """Return the state of an agent once its run is over or it asks a question.
+
+    Returns after `seconds` at the latest; `report` receives the progress.
+    """
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     pause, reported = POLL_SECONDS, (-1, -1)
@@ -48,7 +51,7 @@ async def until_news(
 async def until_roles_ended(
     client: AsyncClient, agent: str, seconds: float, report: Report
 ) -> RoleTeamRunView:
-    """Return the turns of a team once it has ended, or after `seconds`; report each turn."""
+    """Return the turns of a team once its run has ended, or after `seconds`; `report` each turn."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     pause, reported = POLL_SECONDS, 0
@@ -74,7 +77,7 @@ async def last_said(client: AsyncClient, agent: str) -> int:
 async def reply_to(
     client: AsyncClient, agent: str, message: str, after: int, seconds: float
 ) -> ConversationMessageView | None:
-    """Return the first message that answers `message`, None if none came in time."""
+    """Return the first message that answers `message`, None if none comes within `seconds`."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     while True:

@@ -32,12 +32,15 @@ class AnswerLinks:
         return f"{self.base}{UI_PATH}{f'agents/{notice.agent}' if notice.agent else ''}"
 
     def question_of(self, token: str, now: float) -> str:
-        """Return the question of a link's token. Raises InvalidInput."""
+        """Return the id of the question in a link's token.
+
+        Raises InvalidInput if the token is invalid or old.
+        """
         return read_answer_token(self.key, token, now)
 
     @property
     def key(self) -> bytes:
-        """The key, 32 bytes; its file is for this user alone."""
+        """The key that signs the links, 32 bytes; its file (mode 0600) is made at the first use."""
         if self._key is None:
             self._key = _load(self._key_file)
         return self._key

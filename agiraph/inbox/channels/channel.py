@@ -14,7 +14,7 @@ from agiraph.settings.channels import ChannelConfig, ChannelKind
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One delivery: its id is the same at each attempt.
+    """One notice for one channel; its `id` is the same at each attempt to deliver it.
 
     `link` leads to the page that answers its question, `page` to its agent in the web UI.
     """
@@ -26,9 +26,10 @@ class Notification:
 
 
 class DeliveryFailed(Exception):
-    """The receiver did not accept it; it may later, after `retry_after` seconds if it said so.
+    """The receiver did not accept a notification; a later attempt may succeed.
 
-    The reason is shown to people: it must not contain a secret of the channel.
+    `retry_after` are the seconds that the receiver asks to wait, if any. The reason is shown to
+    people: it must not contain a secret of the channel.
     """
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
@@ -46,6 +47,6 @@ CHANNELS: Mapping[ChannelKind, str] = {
 
 
 def deliver_by(kind: ChannelKind) -> Deliver:
-    """Return the function that delivers by channels of this kind."""
+    """Return the function `deliver` of the module for channels of this kind; imports it."""
     deliver: Deliver = importlib.import_module(CHANNELS[kind]).deliver
     return deliver

@@ -19,7 +19,7 @@ SCRIPT = (
 async def deliver(
     settings: ChannelConfig, notification: Notification, timeout_seconds: float
 ) -> None:
-    """Show it with notify-send (Linux) or osascript (macOS), whichever is installed.
+    """Show the notification with notify-send (Linux) or osascript (macOS). Raises DeliveryFailed.
 
     Title and text are arguments, never part of a script or a shell line.
     """

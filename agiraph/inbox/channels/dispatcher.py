@@ -78,11 +78,11 @@ class NotificationDispatcher:
         return self._journal.queue
 
     def on_message(self) -> None:
-        """Check again: the message history has grown."""
+        """Read new messages soon: the message history has grown."""
         self._news.set()
 
     def on_event(self, agent: AgentId | str) -> None:
-        """Check again: an agent's event log has grown."""
+        """Read an agent's new events soon: its event log has grown."""
         if self._reads_events:
             self._grown.add(str(agent))
             self._news.set()
@@ -108,7 +108,7 @@ class NotificationDispatcher:
                 group.create_task(self._serve(name))
 
     def _open(self) -> None:
-        """Record the configured channels; a new channel starts with the next notice."""
+        """Record the configured channels; a new channel gets notices from now on."""
         seqs: dict[str, int] | None = {} if self._reads_events else None
         if seqs is not None and not self.queue.reads_events:
             seqs |= {agent.id: self._last_event(agent) for agent in self._agents.all()}
@@ -237,7 +237,10 @@ class NotificationDispatcher:
         await self._attempt(name, notice, id)
 
     async def _reschedule(self, delivery: Delivery, error: str, retry_after: float) -> None:
-        """Record a failed attempt: the delivery is tried again later, or given up."""
+        """Record a failed attempt: the delivery is retried later, or given up.
+
+        `error` is the reason, `retry_after` the wait in seconds that the receiver asks for, or 0.
+        """
         bounds, attempts, now = self._bounds, delivery.attempts + 1, self._clock.now()
         self._log.warning(
             "not delivered", channel=delivery.channel, notice=delivery.notice.id, reason=error
@@ -277,5 +280,5 @@ class NotificationDispatcher:
 
 
 def named(channels: Iterable[str]) -> str:
-    """Return the possible names for an error message."""
+    """Return the names of the configured channels for an error message."""
     return ", ".join(sorted(channels)) or "none; see docs/humans.md"

@@ -63,5 +63,5 @@ def mail_of(settings: ChannelConfig, notification: Notification) -> EmailMessage
 
 
 def _one_line(text: str) -> str:
-    """Return text that is valid in a header, for any name of an entity."""
+    """Return text that is valid in a mail header: unprintable characters become spaces."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -50,7 +50,7 @@ def _of_question(question: Question, agent_name: str) -> Notice:
 
 
 def notice_of_event(event: Event, agent: Agent) -> Notice | None:
-    """Return the notice of an event, None if it has none.
+    """Return the notice of an event, None if the person is not notified of it.
 
     A coordinator that was given up already has a message; its `agent.failed` has the address. Of
     the calls that were refused because the budget is spent, only the first of a run has a notice.

@@ -125,8 +125,7 @@ class PartialAnswer:
 class PauseSwitch:
     """Whether the entity may continue past its next yield point.
 
-    An entity that is `leaving` (it is moved to another host) ends at that yield point, paused or
-    not.
+    An entity that is `leaving` (for another host) ends at that yield point, paused or not.
     """
 
     def __init__(self) -> None:
@@ -460,10 +459,7 @@ async def _cancelled(task: "asyncio.Future[T]") -> None:
 
 
 def _retrieve(task: "asyncio.Future[T]") -> None:
-    """Retrieve a task's exception, so that asyncio does not report it as lost.
-
-    A cancellation by this loop may coincide with an error of the task.
-    """
+    """Retrieve an exception of a task that this loop cancelled; the two may coincide."""
     if task.done() and not task.cancelled():
         task.exception()  # else asyncio logs it as never retrieved
 

@@ -86,7 +86,7 @@ class ApprovalGate:
         return PendingApproval(answer, partial(self._withdraw, opened))
 
     def decision_now(self, tool: str, arguments: JsonObject, by: str) -> PolicyDecision:
-        """Return what today's rules say of a call that an entity made earlier; `by` is its name.
+        """Return the decision of the current rules on a call that the entity `by` made earlier.
 
         The effects of the call come only now, for instance those of a trigger.
         """
@@ -101,7 +101,9 @@ class ApprovalGate:
         return [*judged, *map(SpelledAction, (*runs, *self._further(opened)))]
 
     def _names_of_path(self, path: str) -> list[str]:
-        """Return the names of a file; below the input folder also its name in the run's terms."""
+        """Return the names by which rules may know a file; of the input folder also the real path.
+
+        Of the input folder also the real path."""
         names, folder = self._context.scope.names_of(path), self._context.spec.input
         if folder is None:
             return names
@@ -129,7 +131,7 @@ class ApprovalGate:
         return await self._ask(decision, opened)
 
     async def _withdraw(self, opened: OpenCall | None) -> Permission:
-        """Withdraw the question because a message came first; the action is not executed."""
+        """Withdraw the question because a message arrived first; the action is not executed."""
         if opened is not None:
             runtime = self._context.runtime
             identity = approval_id(runtime.address, opened.key)
@@ -166,7 +168,7 @@ class ApprovalGate:
         return data.decode("utf-8", "replace")
 
     async def _ask_to_spend(self, decision: PolicyDecision, spent: float) -> Permission:
-        """Ask once for each multiple of the limit that is spent, for all entities of the agent."""
+        """Ask for permission to spend more, once per multiple of the limit for the whole agent."""
         rule, context = decision.rule, self._context
         assert rule is not None
         limit = rule.over_usd or 0.0

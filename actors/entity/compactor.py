@@ -44,7 +44,7 @@ SAVING_TOOLS = ("memory_write", "write_file")
 
 
 class Compactor:
-    """Makes room in one entity's conversation.
+    """Shortens one entity's conversation when it fills the model's window.
 
     `request` returns the next request to the model, `compaction_context` the entity's task and
     files for a new conversation.
@@ -106,7 +106,7 @@ class Compactor:
         return step is not None
 
     async def _count_small_window(self) -> None:
-        """Have a small model's own tokenizer count system prompt and tools before the first call.
+        """Count system prompt and tools with a small model's own tokenizer, before its first call.
 
         Reading them may take such a model a minute. Raises ModelFailure if they leave no room for a
         conversation. Without a tokenizer the model's first answer contains the count.

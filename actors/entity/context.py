@@ -147,7 +147,7 @@ class EntityContext:
         return self.runtime.clock.now()
 
     def message_id(self, key: str, number: int = 0) -> bytes:
-        """Return the id of the message that step `key` sends: the same after a crash."""
+        """Return the id of the message `number` that step `key` sends, the same after a crash."""
         return derived_message_id(self.runtime.address, key, number)
 
     async def send(self, address: Address, body: BaseModel, message: bytes) -> None:
@@ -189,7 +189,7 @@ class EntityContext:
     # --- reports ---------------------------------------------------------------------------------
 
     def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
-        """Report an event to the recorder; repeated with the same key it is one event."""
+        """Report an event to the recorder; reports with the same key are recorded once."""
         self.runtime.report(self.event(event, data, key, **other))
 
     def event(self, event: str, data: JsonObject, key: str, **other: Any) -> Event:
@@ -209,7 +209,7 @@ class EntityContext:
             self.report(*notice.report, ts=notice.ts)
 
     def replay_events(self) -> None:
-        """Report the last records of the current work again: the last process may not have.
+        """Report the events of the last records again: the last process may have lost them.
 
         The recorder ignores events that it has already.
         """
@@ -217,7 +217,7 @@ class EntityContext:
             self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
     def show(self, state: ActivityState, step: str, model: str = "") -> None:
-        """Show people the current activity, and store whether it waits for them.
+        """Report the current activity to people, and store whether the entity waits for them.
 
         An entity that is paused while it waits for the human waits again when it is resumed.
         """
@@ -246,7 +246,7 @@ class EntityContext:
         self.report(of_coordinator if is_coordinator else of_worker, {}, key)
 
     def show_pause(self) -> None:
-        """Show that the entity is paused, or its activity after the pause."""
+        """Report that the entity is paused, or the activity to which it returns after the pause."""
         self._hold(self.asks)
         if self.hold.state:
             self.show(self.hold.state, self.hold.step)
@@ -305,7 +305,7 @@ class EntityContext:
             self.conversation.append(*results)
 
     def forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:
-        """End and remove the remains of every call that has its result."""
+        """End the commands and remove the files of every call that has its result."""
         open_calls = {opened.key for opened in self.transcript.open_calls}
         forget_commands(self.calls, but=open_calls | but)
 
@@ -387,7 +387,7 @@ class EntityContext:
         return self.may_park() and not self.runtime.endpoint.has_undone
 
     def park_if_leaving(self) -> None:
-        """Park if this process is to be moved, and has no call in progress; raises Parking."""
+        """Raise Parking if the process is to move to another machine and runs no call."""
         is_in_call = any(call.was_started for call in self.transcript.open_calls)
         if self.pause_switch.leaving.is_set() and not is_in_call:
             self.runtime.park()

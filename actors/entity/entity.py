@@ -27,7 +27,7 @@ from agiraph.tools.toolbox import Toolbox
 
 
 def config_for(limits: ModelLimits, config: Config) -> Config:
-    """Return the settings of tools: their output fills at most a quarter of a small window."""
+    """Return the settings with the outputs of tools limited to a quarter of a small window."""
     if not limits.is_small:
         return config
     most = limits.window  # in characters; a token has about four
@@ -44,7 +44,7 @@ def toolbox_for(limits: ModelLimits, toolbox: Toolbox) -> Toolbox:
 
 
 class Entity:
-    """One entity's parts. Call `set_prompt` before it thinks, and whenever its tools change."""
+    """The parts of one entity. Call `set_prompt` first, and whenever its tools change."""
 
     def __init__(
         self,
@@ -127,6 +127,6 @@ class Entity:
         )
 
     async def receive_messages(self, handler: Handler) -> None:
-        """Receive while the process lives; `handler` handles the messages of the entity's kind."""
+        """Receive messages until cancelled; `handler` handles the messages of the entity's kind."""
         dispatcher = MessageDispatcher(self.context, self.model_client, self._answers, handler)
         await dispatcher.run()

@@ -29,7 +29,7 @@ TIMES = ("next_due", "last_fired_at")
 
 
 class EntityTools(Team):
-    """The team and the triggers of an agent, for one entity's tools."""
+    """Carries out one entity's tool calls on its team, its triggers and the knowledge."""
 
     def __init__(self, context: EntityContext, messenger: Messenger) -> None:
         self.context = context
@@ -65,7 +65,7 @@ class EntityTools(Team):
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
     ) -> JsonObject:
-        """Create a trigger. A worker's plain text comes back to the worker, not its coordinator.
+        """Create a trigger; an action in plain text is a message to the entity that created it.
 
         Raises Refused.
         """
@@ -87,7 +87,7 @@ class EntityTools(Team):
         return {"trigger_id": state["id"], "status": state["status"]}
 
     async def _ask_scheduler(self, call_id: str, body: BaseModel) -> JsonObject:
-        """Ask durably; the reply is acknowledged once the call's result is recorded."""
+        """Return the scheduler's reply to a durable request for the tool call `call_id`."""
         runtime = self.context.runtime
         message = self.context.message_id(call_id)
         received = await ask_until_answered(runtime, CLOCK, body, id=message)

@@ -43,7 +43,7 @@ WORDS_SHOWN = 100
 
 
 class McpToolGrants(Record):
-    """Tools of servers: tools that an entity has, tools that it may lend, unavailable servers.
+    """The MCP tools that an entity has and may lend, and the servers that are unavailable.
 
     `about` names the node or run for which they are granted.
     """
@@ -97,7 +97,7 @@ def _load(path: Path) -> McpToolGrants | None:
 
 
 async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec, models: str) -> None:
-    """Raise Refused for a tool that does not exist or a model that may not or cannot be called.
+    """Raise Refused for a new worker's tool that does not exist, or an unusable model.
 
     `models` is `worker_models` of the run's terms.
     """

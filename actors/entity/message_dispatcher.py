@@ -31,7 +31,7 @@ Handler = Callable[[Received], Awaitable[None]]
 
 
 class MessageDispatcher:
-    """Receives for one entity; `handler` handles the messages particular to its kind."""
+    """Receives the messages of one entity; `handler` handles those of its kind."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class MessageDispatcher:
         self._put(received, TextMessage(content=content, from_name=name), answers=id)
 
     def _is_waited_for(self, answered: QuestionAnswered) -> bool:
-        """Whether an open call waits for the answer, or will when it is executed again."""
+        """Whether an open call waits for the answer, or will wait when it is repeated."""
         id = answered.question_id
         return not self._answers.was_abandoned(id) and any(
             id == wanted and is_about(answered, digest) for wanted, digest in self._waiting_for()

@@ -70,7 +70,7 @@ class Messenger:
         return tuple(name for name, _ in recipients)
 
     async def tell_human(self, content: str, about: str = "say") -> None:
-        """Send text to the human, once at this place of the conversation for each `about`."""
+        """Send text to the human, once per `about` at this step of the conversation."""
         message = self._context.message_id(f"{about}.{self._context.transcript.place}")
         await self._send_text(message, HUMAN_NAME, HUMAN, content, NOTHING)
 
@@ -123,8 +123,8 @@ class Messenger:
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
         """Ask the human; wait for the answer unless the question need not wait.
 
-        A waiting question stays open if the wait is interrupted, or if the human writes something
-        else first: its answer then comes as a message.
+        A waiting question stays open if the wait is interrupted, or if the human writes another
+        message first: the answer then arrives as a message.
         """
         if not question.question.strip():
             raise InvalidInput("question is empty")
@@ -184,7 +184,7 @@ class Messenger:
         return answered
 
     def expect(self, question: QuestionId) -> None:
-        """Keep the answer to a question that will be asked again, if the answer comes first."""
+        """Keep the answer to a question that a repeated call will ask again, if it comes first."""
         self._answers.expect(question)
 
     async def _take_answer(self, question: QuestionId, digest: str) -> QuestionAnswered:

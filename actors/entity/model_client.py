@@ -33,8 +33,8 @@ HasRaised = Callable[[Shortage], Awaitable[bool]]
 class BrokerModelClient:
     """The model calls of one entity.
 
-    If the budget is spent, `has_raised` waits for a decision and returns whether the budget was
-    raised; then the call is repeated.
+    If a budget is spent, `has_raised` waits for a decision and returns whether the budget was
+    raised; if so the call is repeated.
     """
 
     def __init__(self, context: EntityContext, has_raised: HasRaised) -> None:
@@ -79,7 +79,7 @@ class BrokerModelClient:
                     raise ModelFailure("internal", answer)
 
     async def _call(self, request: ModelRequest, partial: PartialAnswer, about: str) -> BaseModel:
-        """Return the broker's answer."""
+        """Return the broker's answer to one call; `about` distinguishes calls at one step."""
         runtime, place = self._context.runtime, f"{about}.{self._context.transcript.place}"
         call = self._context.message_id(place, self._interruptions)
         self._open[call] = partial, request.model

@@ -21,29 +21,29 @@ ASK_HUMAN = "ask_human"
 
 
 def question_id(address: str, key: str) -> QuestionId:
-    """Return the id of the question that step `key` of an entity asks: always the same."""
+    """Return the id of the question that step `key` of an entity asks, the same after a crash."""
     return QuestionId(f"q-{derived_id(address, key)}")
 
 
 def approval_id(address: str, key: str) -> QuestionId:
-    """Return the id of the question whether step `key` of an entity is approved."""
+    """Return the id of the question for the approval of step `key` of an entity."""
     return QuestionId(f"a-{derived_id(address, key, 'approval')}")
 
 
 def digest_of(call: ToolCall) -> str:
-    """Return the digest that identifies a call, made of the tool and its arguments."""
+    """Return the digest of a call's tool and arguments, which identifies its action."""
     return derived_id(call.name, json.dumps(call.arguments, sort_keys=True))
 
 
 def is_about(answered: QuestionAnswered, digest: str) -> bool:
-    """Whether an answer is about the action with this digest; older versions store ''."""
+    """Whether an answer is about the action with this digest; one without a digest counts."""
     told = answered.about.digest if answered.about else ""
     return not told or told == digest
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivedAnswer:
-    """The outcome of a question, and the message that brought it; call `done` once recorded."""
+    """The outcome of a question and its message; call `done` once the outcome is recorded."""
 
     answered: QuestionAnswered
     message: str
@@ -51,7 +51,7 @@ class ArrivedAnswer:
 
 
 class ArrivedAnswers:
-    """Answers that have arrived and that no caller has taken yet."""
+    """Outcomes of questions that have arrived, until a call takes them."""
 
     def __init__(self) -> None:
         self._arrived: dict[QuestionId, ArrivedAnswer] = {}
@@ -60,7 +60,7 @@ class ArrivedAnswers:
         self._changed = Signal()
 
     def put(self, arrived: ArrivedAnswer) -> None:
-        """Store an answer; of two answers to the same question, which was asked twice, the last."""
+        """Store an answer; a second answer to the same question replaces the first."""
         before = self._arrived.get(arrived.answered.question_id)
         if before is not None and before.message != arrived.message:
             before.done()
@@ -125,7 +125,7 @@ async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
 
 
 async def withdraw(runtime: Runtime, question: QuestionId, reason: str) -> None:
-    """Report that no answer is needed any more; an earlier answer is not undone."""
+    """Tell the gateway that the entity needs no answer any more; an earlier answer stays."""
     message = derived_message_id(runtime.address, f"withdraw.{question}")
     body = WithdrawQuestion(question_id=question, reason=reason)
     await runtime.send(HUMAN, body, id=message)

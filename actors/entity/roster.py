@@ -15,7 +15,7 @@ Fetch = Callable[[], Awaitable[TeamRoster]]
 
 
 class Roster:
-    """The addresses of a team's workers. `fetch` asks the coordinator; its own roster has none."""
+    """The addresses of a team's workers; `fetch` asks the coordinator (None: in its process)."""
 
     def __init__(self, agent: AgentId, fetch: Fetch | None = None) -> None:
         self._agent = agent
@@ -48,7 +48,7 @@ class Roster:
         return known
 
     async def everyone(self) -> list[tuple[str, Address]]:
-        """Return names and addresses of all workers; ask the coordinator, so none is missing."""
+        """Return (name, address) of all workers, after asking the coordinator for the roster."""
         if self._fetch is not None:
             self.update(await self._fetch())
         members = self.current.members

@@ -67,7 +67,7 @@ class CommandPlace:
 
 
 def guidance_of(toolbox: Toolbox, machine: Callable[[], str]) -> str:
-    """Return a toolbox's runbook; with `bash`, also the section about the machine."""
+    """Return a toolbox's runbook; with `bash`, also the result of `machine`."""
     guidance = toolbox.guidance()
     return f"{guidance}\n\n{machine()}" if bash.name in toolbox.names else guidance
 
@@ -112,7 +112,7 @@ def _environments_in(input_dir: Path | None) -> list[str]:
 
 
 def effect_of(sandbox: Sandbox) -> str:
-    """Return the effect of a missing sandbox."""
+    """Return a phrase about how commands run if there is no sandbox."""
     if sandbox.is_required:
         return "commands are refused"
     keeps_from_network = not sandbox.config.network or bool(sandbox.config.no_network_for)

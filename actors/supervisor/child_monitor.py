@@ -63,9 +63,9 @@ class MonitorHooks:
     `place` returns the host for a child, '' for this machine, or why it must wait; `allot` returns
     the next incarnation of an address after recording it (OSError); `launch` starts a process on a
     host (SpawnFailed); `ask_to_stop` sends `control.stop`, optionally to stop after the current
-    step, and returns False while the bus is down; `ended` is called when a child has ended and
-    before its state says so; `changed` receives each new state with its cause, `crashed` each exit
-    of a child that should run, `broken` the error of the monitor itself.
+    step, and returns False if the router cannot be reached; `ended` is called when a child has
+    ended and before its state says so; `changed` receives each new state with its cause, `crashed`
+    each exit of a child that should run, `broken` the error of the monitor itself.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
@@ -80,7 +80,7 @@ class MonitorHooks:
 
 
 class ChildMonitor:
-    """Keeps one child in its desired state. `history` records its restarts."""
+    """Keeps one child in its desired state by starting and stopping its process."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class ChildMonitor:
             await self.resume()
 
     async def wait_ready(self) -> bool:
-        """Wait until the child is ready; return False if it ended before."""
+        """Wait until the child is ready; return False if it ended before that."""
         await self._changed.until(lambda: self.state == "ready" or self.state in ENDED)
         return self.state == "ready"
 
@@ -187,11 +187,11 @@ class ChildMonitor:
         return self.process
 
     async def kill(self) -> None:
-        """Kill the process like a crash, without counting it: a supervised child is restarted."""
+        """Kill the process; the exit does not count against the child, which is restarted."""
         await self.kill_for(BY_ORDER)
 
     async def kill_for(self, kill_reason: KillReason) -> None:
-        """Kill the process now; `kill_reason` becomes its cause."""
+        """Kill the process now; its exit then has `kill_reason` as its cause."""
         if self.process is not None:
             self.process.kill_reason = kill_reason
             await kill_process(self.process.handle)
@@ -199,7 +199,7 @@ class ChildMonitor:
     def ready(self, incarnation: int) -> None:
         """Record that an incarnation is ready, perhaps before `launch` has returned.
 
-        It is on the bus, so it receives the messages that arrived while it was being woken.
+        It is connected to the router, so it receives messages that arrived while it was woken.
         """
         process = self.process
         if process is None:
@@ -317,7 +317,7 @@ class ChildMonitor:
         return self._with_cause(ended, process.kill_reason or left.reason, left), was_ready
 
     async def _placed(self) -> str | None:
-        """Return the host to start on ('': this machine) once there is one; None if cancelled."""
+        """Wait for a host for the child and return it ('': this machine); None if cancelled."""
         before = self.cause
         while not isinstance(placed := self._hooks.place(self.spec), str):
             if self.cause != placed.reason:
@@ -333,7 +333,7 @@ class ChildMonitor:
         return placed
 
     async def _allotted(self) -> int | None:
-        """Return the next incarnation once the disk has room for it; None if cancelled."""
+        """Return the next incarnation once its record is on disk; None if cancelled."""
         while True:
             try:
                 return self._hooks.allot(self.address)
@@ -369,7 +369,7 @@ class ChildMonitor:
         )
 
     async def _pause(self, seconds: float, cause: str | None = None) -> bool:
-        """Wait for the back-off time; return whether the child is still wanted."""
+        """Wait `seconds` in the state `backing_off`; return whether the child should still run."""
         if seconds > 0:
             self.next_start = time.time() + seconds
             self._become("backing_off", cause or self.cause)

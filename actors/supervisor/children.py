@@ -62,7 +62,7 @@ Restarted = ChildMonitor | ForkLauncher
 
 
 class Children:
-    """All child monitors of one home. No file or process is touched before `open`.
+    """The monitors of all children of one home; no file or process is touched before `open`.
 
     `on_failure` is called with the reason when the supervisor cannot continue.
     """
@@ -185,14 +185,14 @@ class Children:
         )
 
     def forget(self, address: str) -> None:
-        """Forget a stopped child; a start that waits for the stop needs another monitor."""
+        """Forget a stopped child and its monitor; a later start makes a new monitor."""
         self.register.forget(address)
         if (monitor := self.monitors.pop(address, None)) is not None:
             monitor.is_forgotten = True
         self.announce()
 
     def ticket(self, address: str, incarnation: int, host: str = "") -> bytes:
-        """Return the ticket that admits an incarnation at the router, from one machine only."""
+        """Return the ticket of an incarnation for its hello to the router, from `host` only."""
         return make_ticket(self._key, address, incarnation, HOST_PREFIX + host if host else "")
 
     def incarnation(self, address: str) -> int:
@@ -213,8 +213,8 @@ class Children:
     def _policy(self, monitor: ChildMonitor) -> RestartPolicy:
         """Return the restart policy of a child.
 
-        A service may be given up only until it was ready once: at its start a person reads the
-        reason.
+        A service may be given up only before it was ready for the first time: a person who starts
+        it reads the reason.
         """
         spec = monitor.spec
         is_starting = spec.address in SERVICES and not monitor.was_ever_ready
@@ -308,7 +308,7 @@ class Children:
             self._gave_up(monitor, incarnation, cause or "")
 
     def _crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
-        """Log and report an exit that was not ordered."""
+        """Log and report an exit that the supervisor did not order."""
         if why.kind != "ordered":
             self.log.warning("ended", child=monitor.address, cause=why.text)
         self.report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
@@ -358,7 +358,7 @@ class Children:
     # --- agents without their command -----------------------------------------------------------
 
     def is_left(self, agent: AgentId | None) -> bool:
-        """Whether an agent must not run because the command that attended it has ended.
+        """Whether an agent must be stopped because the command that attended it has ended.
 
         Always False if this supervisor does not end with its commands (`until_unused`).
         """
@@ -396,7 +396,7 @@ class Children:
     # --- processes ------------------------------------------------------------------------------
 
     def kill_orphans(self) -> None:
-        """Kill descendants without an owner, each after a moment in which it may end by itself."""
+        """Kill processes that outlived their actor, each after a moment to end by itself."""
         self._orphans.kill()
 
     def _note_process(self, address: str, pid: int) -> None:

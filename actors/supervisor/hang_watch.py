@@ -72,7 +72,7 @@ class HangWatch:
                     assert_never(finding)
 
     def _is_excused(self, address: str) -> bool:
-        """Whether the cause of a process's silence is its machine, or a full disk."""
+        """Whether a process is silent because its machine is out of reach or its disk is full."""
         monitor = self._monitors.get(address)
         process = monitor.process if monitor is not None else None
         if monitor is None or process is None:
@@ -81,7 +81,7 @@ class HangWatch:
         return is_out_of_reach or self._waits_for_room(monitor, process)
 
     def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
-        """Whether a process is silent because the disk is full; its noted step says so."""
+        """Whether a process waits for room on a full disk, by its noted step; record that state."""
         if monitor.last_step(process) != WAITS and has_room(self._home):
             return False
         if process.doing.state != WAITS_FOR_ROOM.state:
@@ -90,7 +90,7 @@ class HangWatch:
         return True
 
     def note_who_waits_for_room(self) -> None:
-        """Record for each process on a full disk that it waits: it cannot report it itself."""
+        """Record the state of processes that wait for room on the disk and cannot report that."""
         is_full = not has_room(self._home)
         for monitor in self._monitors.values():
             process = monitor.process
@@ -99,12 +99,12 @@ class HangWatch:
                 process.doing = WAITS_FOR_ROOM.after(process.doing, time.time())
 
     def recovered(self, address: str) -> None:
-        """Log and report that the event loop of a suspect runs again."""
+        """Log and report that the event loop of a suspect process runs again."""
         self._log.info("event loop turns again", child=address)
         self._report(self._monitors[address], "entity.recovered", {})
 
     def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
-        """Report a suspect and send it the signal to write its stack into its log."""
+        """Report a suspect process, and send it the signal to write its stacks into its log."""
         step = monitor.last_step(process)
         self._log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
         self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})

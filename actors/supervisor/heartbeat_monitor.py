@@ -31,7 +31,7 @@ class HeartbeatLimits:
 
 @dataclass(frozen=True, slots=True)
 class SuspectedHang:
-    """Its event loop has been silent for `suspect_seconds`."""
+    """The finding that a process's event loop was silent for `suspect_seconds`."""
 
     address: str
     incarnation: int
@@ -40,7 +40,7 @@ class SuspectedHang:
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """Its event loop has been silent for `hung_seconds`."""
+    """The finding that a process's event loop was silent for `hung_seconds`."""
 
     address: str
     incarnation: int
@@ -49,7 +49,7 @@ class Hung:
 
 @dataclass(frozen=True, slots=True)
 class NotReady:
-    """It has not reported that it is ready for `limit` seconds."""
+    """The finding that a process has not become ready within `limit` seconds."""
 
     address: str
     incarnation: int
@@ -76,7 +76,7 @@ class _Silence:
 
 
 class HeartbeatMonitor:
-    """The silence of each child. The caller passes in the time."""
+    """Counts the silence of each child; the caller passes in the monotonic time."""
 
     def __init__(self, bounds: HeartbeatLimits) -> None:
         self._bounds = bounds
@@ -102,7 +102,7 @@ class HeartbeatMonitor:
         self._silences.pop(address, None)
 
     def record(self, address: str, incarnation: int) -> bool:
-        """Record a beat; return whether it comes from a suspect."""
+        """Record a beat; return whether the incarnation was suspect until now."""
         silence = self._silences.get(address)
         if silence is None or silence.incarnation != incarnation or silence.is_starting:
             return False

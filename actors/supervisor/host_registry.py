@@ -26,7 +26,7 @@ KEY_LENGTH: Final = 40
 
 
 class HostRegistry:
-    """The only writer of the two files; reading raises Corrupt, writing OSError."""
+    """The only writer of `hosts.json` and `uplink.key`; reads raise Corrupt, writes OSError."""
 
     def __init__(self, home: Home, now: Callable[[], float] = time.time) -> None:
         self._file = home.system.hosts
@@ -59,7 +59,7 @@ class HostRegistry:
         return ending | guests | hosts
 
     def invite(self, asked: InviteHost, url: str) -> HostInvited:
-        """Create an invitation to `url`."""
+        """Create an invitation to `url`, with the terms in `asked`. Raises Refused, OSError."""
         if asked.name is not None:
             self._check_free(asked.name)
         still = self.invitations()
@@ -85,7 +85,10 @@ class HostRegistry:
         return HostInvited(line=line, expires_at=open_one.expires_at)
 
     def admit(self, invitation: str, asked: JoinHost) -> RegisteredHost:
-        """Register a host and end its invitation; a repeated request of the host is confirmed."""
+        """Register a host and end its `invitation` (an id). Raises Refused, OSError.
+
+        A host's repeated request returns its record.
+        """
         same = self.hosts.get(asked.name)
         if same is not None and same.public_key == asked.public_key:
             return same
@@ -110,7 +113,9 @@ class HostRegistry:
         return host
 
     def change(self, name: str, **changes: object) -> RegisteredHost:
-        """Change the record of a host; nothing is written without a difference."""
+        """Change fields of a host's record and return it; nothing is written without a difference.
+
+        Nothing is written without a difference."""
         host = self.named(name)
         changed = host.model_copy(update=changes)
         if changed != host:
@@ -125,7 +130,7 @@ class HostRegistry:
         self._ends(host.public_key, HOST_PREFIX + name)
 
     def named(self, name: str) -> RegisteredHost:
-        """Return a host; raises InvalidInput for an unknown name."""
+        """Return the record of a host. Raises InvalidInput for an unknown name."""
         if name not in self.hosts:
             raise unknown("host", name, list(self.hosts))
         return self.hosts[name]

@@ -55,7 +55,10 @@ class HostRequests:
         self._refusals = Refusals()
 
     async def answer(self, sender: str, body: BaseModel) -> BaseModel | None:
-        """Execute a request and return the reply; raises AgiraphError, OSError."""
+        """Execute a request; return the reply, None for a message without one.
+
+        Raises AgiraphError, OSError.
+        """
         match body:
             case RenewLease():
                 return self._renew(sender, body)
@@ -101,7 +104,7 @@ class HostRequests:
         return HostJoined(name=asked.name)
 
     def _renew(self, sender: str, body: RenewLease) -> LeaseRenewed:
-        """Renew a lease; a host that is refused because of its version asks again repeatedly."""
+        """Renew a host's lease. A refusal is audited and raised."""
         try:
             return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
         except Refused as error:
@@ -114,20 +117,20 @@ class HostRequests:
             self._refused(HostRefused(peer=peer, reason=str(error)))
 
     def _refused(self, refusal: HostRefused) -> None:
-        """Log a refusal, and send it to the human's gateway, which audits it."""
+        """Log a refusal at the uplink, and send it to the gateway for the audit log."""
         self._children.log.warning(
             "refused at the uplink", peer=refusal.peer, reason=refusal.reason
         )
         self._children.bus.send(HUMAN, refusal)
 
     async def _leave(self, name: str) -> Ok:
-        """Move the host's entities, as far as that is quick, and forget the host."""
+        """Move a host's entities within LEAVE_SECONDS, then forget the host."""
         await self._drain_for_a_while(name)
         await self._hosts.remove(name)
         return Ok()
 
     async def _drain_for_a_while(self, name: str) -> None:
-        """Move the entities; the rest is killed with the host, and started elsewhere."""
+        """Move a host's entities for LEAVE_SECONDS; the remaining ones are killed with the host."""
         with suppress(TimeoutError, Refused):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._drain(name)
@@ -171,7 +174,7 @@ class HostRequests:
                 await self._hosts.remove(asked.name)
 
     async def _drain(self, name: str) -> None:
-        """Give a host no new work, and move its entities; Refused names the remaining ones."""
+        """Cordon a host and move its entities. Raises Refused with the entities that stay."""
         self._hosts.registry.change(name, is_cordoned=True)
         monitors = [self._children.monitors[at] for at in self._hosts.running_on(name)]
         moves = [self._move(monitor, "") for monitor in monitors]
@@ -197,7 +200,7 @@ class HostRequests:
         return monitor
 
     async def _move(self, monitor: ChildMonitor, host: str) -> ChildStarted:
-        """Move an entity to another machine, which is chosen before the entity is stopped."""
+        """Move an entity to `host` ('': any other machine), chosen before the entity is stopped."""
         address = monitor.spec.address
         if address in self._moving:
             raise Refused(f"{address} is being moved already")
@@ -214,7 +217,7 @@ class HostRequests:
         return ChildStarted(address=address, incarnation=number, host=target)
 
     def _target(self, monitor: ChildMonitor, host: str) -> str:
-        """Return the host that an entity can run on; Refused if it cannot be moved."""
+        """Return the machine to move an entity to; `host` '' means any. Raises Refused."""
         spec, process = monitor.spec, monitor.process
         if spec.stays and host not in ("", HOME_HOST):
             raise Refused(f"{spec.address} stays on the home's machine: it {spec.stays}")
@@ -234,7 +237,7 @@ class HostRequests:
         return placed
 
     def _start_next_at(self, monitor: ChildMonitor, target: str) -> None:
-        """Record that an entity without a process will be started there when it wakes."""
+        """Record that an entity without a process is started on `target` when it wakes."""
         self._children.register.note(
             ProcessStarted(
                 address=monitor.address, pid=0, started_at=0, boot="", host=target, has_ended=True
@@ -242,7 +245,7 @@ class HostRequests:
         )
 
     async def _hand_over(self, monitor: ChildMonitor, target: str) -> None:
-        """End an entity's process after its step, and start the next process there."""
+        """End an entity's process after its step, and start its next process on `target`."""
         address, came_from = monitor.address, monitor.process and monitor.process.handle.host
         self._hosts.preferred[address] = target or HOME_HOST
         try:

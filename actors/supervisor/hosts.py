@@ -78,7 +78,7 @@ class _Host:
 
 
 class Hosts:
-    """The hosts of one home.
+    """The other machines of one home: their leases and their processes.
 
     `processes` returns where each address ran last, `note` records that; `count_at_home` returns
     the number of children on this machine; `tell_all` reports an event to every working agent;
@@ -120,7 +120,7 @@ class Hosts:
             self._expect_strangers(name, host.lease_seconds or config.lease_seconds)
 
     def _expect_strangers(self, name: str, seconds: float) -> None:
-        """Expect the processes of an earlier supervisor there, until their lease has ended."""
+        """Expect that an earlier supervisor's processes run on a host until its lease has ended."""
         host = self._hosts[name]
         host.strangers = {
             at for at, last in self._processes().items() if last.host == name and not last.has_ended
@@ -139,7 +139,7 @@ class Hosts:
         return {"url": self.config.listen, "public": key.public, "secret": key.secret}
 
     def welcomed(self) -> None:
-        """Send the keys that may connect to a router that has admitted the supervisor."""
+        """Send the router the keys that may connect, after it has admitted the supervisor."""
         self._announced = self.registry.known()
         if self.config.listen:
             self._bus.post(ROUTER, KnownHosts(known=self._announced))
@@ -153,7 +153,7 @@ class Hosts:
             self._log.info("other machines connect", url=url)
 
     def known_changed(self) -> None:
-        """Send the keys that may connect if they have changed: invitations also expire."""
+        """Send the router the keys that may connect, if they have changed (invitations expire)."""
         if self.registry.known() != self._announced:
             self.welcomed()
 
@@ -168,7 +168,7 @@ class Hosts:
         self.known_changed()
 
     async def remove(self, name: str) -> None:
-        """Forget a host once nothing can run there, at the latest when its lease has ended."""
+        """Forget a host once no process can run there, at the latest when its lease has ended."""
         host = self._hosts[name]
         host.is_leaving = True
         try:
@@ -188,7 +188,7 @@ class Hosts:
     # --- leases ---------------------------------------------------------------------------------
 
     def renew(self, name: str, body: RenewLease) -> LeaseRenewed:
-        """Renew the lease of a host, and compare its processes; raises Refused, OSError."""
+        """Renew a host's lease, and compare the processes it reports. Raises Refused, OSError."""
         seconds = self.config.lease_seconds
         facts = body.facts or self.registry.named(name).facts
         self.registry.change(name, lease_seconds=seconds, facts=facts)
@@ -209,7 +209,7 @@ class Hosts:
         )
 
     def _check_obeys(self, name: str, host: _Host, now: float) -> None:
-        """Raise Refused for a host that gets no further lease."""
+        """Raise Refused for a host that gets no further lease: it is removed, or ignores kills."""
         if host.is_leaving:
             raise Refused(f"host '{name}' is being removed")
         if ignored := host.kills.ignored(now, self.config.lease_seconds):
@@ -237,7 +237,7 @@ class Hosts:
         return host is not None and self._state(host) != "ready"
 
     def stop(self) -> None:
-        """Stop waiting for silent hosts: their processes end with their leases."""
+        """Give up the processes of silent hosts: they end with the hosts' leases."""
         self.is_stopping = True
         for name, host in self._hosts.items():
             if self.is_silent(name):
@@ -286,7 +286,9 @@ class Hosts:
         self._show(name, host)
 
     def _lose(self, name: str, host: _Host, *, may_still_run: bool) -> None:
-        """Give up the processes of a silent host."""
+        """Count the processes of a silent host as ended; `may_still_run`: its lease has not ended.
+
+        `may_still_run`: its lease has not ended."""
         host.concerned |= set(filter(None, map(agent_of, host.handles)))
         for address in host.strangers:
             self._has_ended(address)
@@ -297,7 +299,7 @@ class Hosts:
             handle.lost(reason, may_still_run=may_still_run)
 
     def _show(self, name: str, host: _Host) -> None:
-        """Log a changed state of a host, and report it to the agents with entities there."""
+        """Log and report a host's state if it has changed since the last call."""
         now, before = self._state(host), host.shown
         if now == before or self.is_stopping:
             return
@@ -376,7 +378,7 @@ class Hosts:
             loop.call_later(STOP_PATIENCE_SECONDS, lambda: handle.lost(reason, may_still_run=True))
 
     async def _spawn(self, host: _Host, handle: RemoteHandle, launch: bytes) -> None:
-        """Ask until the host has answered, or the process is killed or given up."""
+        """Repeat the request for a start until the host answers, or the process is given up."""
         body = SpawnOnHost(launch=launch, epoch=self.epoch)
         while not (handle.ended.done() or handle.is_killed):
             try:

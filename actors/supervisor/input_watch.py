@@ -42,7 +42,7 @@ class InputWatch:
         self._searches: set[asyncio.Task[None]] = set()
 
     async def after_end(self, spec: ChildSpec) -> None:
-        """Report what is new; the entity and all its processes have ended."""
+        """Report new autorun files in the input folder of an entity that has ended."""
         agent = agent_of(spec.address)
         if agent is None:
             return
@@ -56,7 +56,7 @@ class InputWatch:
             self._report(agent, AUTORUN, spec.address, data)
 
     def _news(self, agent: AgentId, spec: ChildSpec) -> list[JsonObject]:
-        """Return the fields of the events, none if nothing is new.
+        """Return the data of an event for each new autorun file.
 
         Blocks as long as the search takes.
         """
@@ -80,7 +80,7 @@ class InputWatch:
         return [] if known is None else unreported(known, lambda: self._reported(agent))
 
     def _reported(self, agent: AgentId) -> set[tuple[str, str]]:
-        """Return the paths and marks that the entities of an agent have reported."""
+        """Return (path, mark) of each autorun file that the entities of an agent have reported."""
         log, seq = EventLog(self._home.agent(agent).events), 0
         found: set[tuple[str, str]] = set()
         # A file is rather reported twice than never: a damaged log ends the search in it.

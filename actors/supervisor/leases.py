@@ -30,11 +30,11 @@ class GrantedLease:
         return GrantedLease(max(self.ends_at, now + seconds + MARGIN_SECONDS), now)
 
     def left(self, now: float) -> float:
-        """Return for how many seconds processes may still run there."""
+        """Return for how many seconds after `now` processes may still run on the host."""
         return max(0.0, self.ends_at - now)
 
     def state(self, now: float, renew_seconds: float) -> HostState:
-        """Return whether the host is heard, silent, or silent with an expired lease.
+        """Return `ready` for a host that was heard lately, else `away`, or `lost` without a lease.
 
         A host that had no lease, and has not reported yet, has lost nothing.
         """
@@ -54,7 +54,7 @@ class OverdueKills:
     since: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
     def listed(self, doomed: Collection[tuple[str, int]], now: float) -> "OverdueKills":
-        """Return the overdue kills after the host has listed the processes `doomed`."""
+        """Return the overdue kills after the host has listed `doomed`, processes it was to kill."""
         return OverdueKills({one: self.since.get(one, now) for one in doomed})
 
     def ignored(self, now: float, lease_seconds: float) -> list[str]:
@@ -63,5 +63,5 @@ class OverdueKills:
 
 
 def unknown_lease(now: float, seconds: float) -> GrantedLease:
-    """Return the lease that a starting supervisor must assume, for leases of this length."""
+    """Return the lease that a starting supervisor assumes, for leases of `seconds`."""
     return GrantedLease(ends_at=now + seconds + MARGIN_SECONDS)

@@ -38,7 +38,7 @@ HIGHEST_PORT = 65535
 def parse_http(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> tuple[str, int] | None:
-    """Return host and port; the last colon divides them, so that `[::1]:8000` works."""
+    """Return host and port of the option --http; the last colon divides them (`[::1]:8000`)."""
     if value is None:
         return None
     host, _, port = value.rpartition(":")
@@ -63,7 +63,7 @@ def parse_listen(
 def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | None = None) -> None:
     """Run the command; `kinds` maps each kind of process to the function that runs it.
 
-    `prestarted` are the processes that were started before.
+    `prestarted` are router and spawner, if they were started before this import.
     """
     command(obj=(kinds, prestarted))
 
@@ -143,7 +143,7 @@ def options_again(
     environment: Path | None = None,
     listen: str | None = None,
 ) -> tuple[str, ...]:
-    """Return the same options as command-line words."""
+    """Return the command-line words that give another supervisor the same options."""
     return (
         *(("--config", str(config.absolute())) if config is not None else ()),
         *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
@@ -169,7 +169,7 @@ def go_to_background(home: Path, options: tuple[str, ...]) -> int:
 
 
 def load(home: Path, config: Path | None) -> Config:
-    """Return the defaults, overridden by the home's own settings, overridden by `config`."""
+    """Return the settings: the defaults, overridden by the home's own, overridden by `config`."""
     own = present(Home(home).config)
     return load_config(*own, *([config] if config is not None else []))
 
@@ -177,7 +177,7 @@ def load(home: Path, config: Path | None) -> Config:
 def with_options(
     config: Config, http: tuple[str, int] | None, json_logs: bool, listen: str | None = None
 ) -> Config:
-    """Return the settings overridden by the command line."""
+    """Return the settings overridden by options and variables of the command line."""
     if http is not None:
         place = config.http.model_copy(update={"host": http[0], "port": http[1]})
         config = config.model_copy(update={"http": place})

@@ -45,7 +45,7 @@ def on_demand(config: Config, home: Home) -> dict[Address, str]:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorOptions:
-    """The arguments of a supervisor."""
+    """The arguments of a supervisor: home, settings, process kinds, and how it ends."""
 
     home: Path
     config: Config

@@ -32,7 +32,7 @@ def boot_id() -> str:
 
 
 def started_at(pid: int) -> float:
-    """Return when a process began, according to the kernel; 0 if it is gone."""
+    """Return when a process began (Unix time of the kernel), 0 if it has ended."""
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.Error:
@@ -40,7 +40,7 @@ def started_at(pid: int) -> float:
 
 
 class OrphanProcesses:
-    """The children without an owner (by `reaper`), and since when each has been known."""
+    """The orphans, children that `reaper` does not watch, and since when each is known."""
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
@@ -49,7 +49,7 @@ class OrphanProcesses:
         self.on_killed: Callable[[int], None] = lambda count: None
 
     def kill(self) -> None:
-        """Kill each orphan after its moment to end by itself, until none is left."""
+        """Kill orphans that are known for long enough, now and again until none is left."""
         loop = asyncio.get_running_loop()
         if self._next is not None:
             self._next.cancel()

@@ -31,12 +31,12 @@ class Machine:
 
     @property
     def has_memory(self) -> bool:
-        """Whether it has memory for one more process, as far as that is known."""
+        """Whether the machine has memory for one more process; True if unknown."""
         return self.free_memory_bytes is None or self.free_memory_bytes >= LEAST_FREE_BYTES
 
     @property
     def busyness(self) -> float:
-        """The load for each processor."""
+        """The load per processor core, with an assumed load for each process."""
         return (self.load + LOAD_OF_PROCESS * self.processes) / max(1, self.cores)
 
 
@@ -57,7 +57,7 @@ class NotPlaced:
 
 
 def place(wish: PlacementRequest, machines: Sequence[Machine]) -> str | NotPlaced:
-    """Return the name of the machine to start on; the first of `machines` is the home's."""
+    """Return the name of the machine for a process, or NotPlaced; `machines` begins with home."""
     named = [one for one in machines if wish.host in (None, one.name)]
     if not named:
         known = listed([one.name for one in machines])

@@ -11,7 +11,7 @@ from agiraph.messages.child import ChildInfo
 
 
 def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
-    """Return the row of a child."""
+    """Return a child's row of the process table, with the kernel's facts about its process."""
     process = monitor.process
     info = ChildInfo(
         address=monitor.spec.address,
@@ -50,7 +50,7 @@ def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
 
 
 def with_stats(info: ChildInfo, pid: int | None, stats: ProcessStats | None) -> ChildInfo:
-    """Return the row with the kernel's facts about its process; only the pid if it is gone."""
+    """Return a row with the kernel's facts about its process; without `stats` only the pid."""
     if stats is None:
         return info.model_copy(update={"pid": pid})  # it ended a moment ago
     return info.model_copy(

@@ -21,7 +21,7 @@ PROBE = 0
 
 
 class RemoteHandle:
-    """One process on `host`; it exists before its host has confirmed it.
+    """A process on `host`; the handle exists before the host has confirmed the start.
 
     `post` sends its host a message, which may be lost: a kill is repeated at each renewal.
     """
@@ -47,40 +47,40 @@ class RemoteHandle:
         self.signal_group(signal.SIGTERM)
 
     def signal_group(self, number: int) -> None:
-        """Ask its host to send a signal to its group."""
+        """Ask the host to send the signal `number` to the process's group."""
         if number == signal.SIGKILL and not self.is_killed:
             self.is_killed, self._missing = True, 0
         self._post(SignalOnHost(address=self.address, incarnation=self.incarnation, signal=number))
 
     def give_up(self, reason: str) -> None:
-        """Request a kill because of its machine, which counts against nothing."""
+        """Kill the process for a reason of its machine, which counts against no restart limit."""
         self._given_up = reason
         self.signal_group(signal.SIGKILL)
 
     def dump_stack(self) -> None:
-        """Request it to write its stack into its log on its host."""
+        """Ask the host to make the process write its stacks into its log there."""
         self.signal_group(signal.SIGUSR1)
 
     def followers(self) -> list[psutil.Process]:
-        """Return none: its host ends them."""
+        """Return []: the host ends the process's descendants."""
         return []
 
     def noted_step(self) -> str | None:
-        """Return the step from its note if the host reports that it waits for room on the disk."""
+        """Return WAITS if the host reports that the process waits for disk space, else None."""
         return WAITS if self._waits_for_room else None
 
     def stats(self) -> ProcessStats | None:
-        """Return the facts that its host reported last."""
+        """Return the facts about the process that its host reported last."""
         return self._stats
 
     def evidence(self) -> ExitEvidence:
-        """Return the traces that its host reported of its end."""
+        """Return the traces of the ended process that its host reported."""
         return self._evidence
 
     # --- reports of its host --------------------------------------------------------------------
 
     def runs(self, process: HostProcess) -> None:
-        """Record that its host runs it."""
+        """Record the host's report that it runs the process; repeat a requested kill."""
         self._missing, self.pid = 0, process.pid
         self._waits_for_room = process.waits_for_room
         self._stats = ProcessStats(process.started_at, process.cpu_seconds, process.memory_bytes)
@@ -88,7 +88,7 @@ class RemoteHandle:
             self.signal_group(signal.SIGKILL)
 
     def is_not_listed(self) -> None:
-        """Record that its host does not list it; ask for its exit if that persists.
+        """Record that the host's report lacks the process; ask for its exit if that persists.
 
         A host that does not answer that request either does not run the process.
         """
@@ -100,7 +100,7 @@ class RemoteHandle:
             self.signal_group(PROBE)
 
     def exited(self, body: ExitedOnHost) -> None:
-        """Record the exit as its host saw it; a host without a code has restarted."""
+        """Record the exit that the host reports; without a code the host itself has restarted."""
         self._evidence = ExitEvidence(
             tail=tuple(line[:LINE_LIMIT] for line in body.tail[-TAIL_LINES:]),
             step=body.step[:LINE_LIMIT] or None,
@@ -116,11 +116,11 @@ class RemoteHandle:
             self._end(ProcessExit(code=body.exit_code, signal=body.signal))
 
     def lost(self, reason: str, *, may_still_run: bool = False) -> None:
-        """Give it up because of its machine, which counts against nothing."""
+        """Count the process as ended because of its machine, against no restart limit."""
         self._end_for(KillReason("host_lost", reason), ProcessExit(), may_still_run)
 
     def not_made(self, reason: str) -> None:
-        """Record that its host refused to start it."""
+        """Record that the host refused to start the process."""
         self._end_for(KillReason("not_made", reason), ProcessExit(code=EXIT_NOT_MADE), False)
 
     def _end_for(self, reason: KillReason, ended: ProcessExit, may_still_run: bool) -> None:

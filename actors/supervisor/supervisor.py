@@ -47,7 +47,7 @@ STAGE_SHARE = 0.5
 
 
 class ServiceGivenUp(Exception):
-    """A service cannot be kept alive."""
+    """A service could not be started, and was given up."""
 
 
 class Supervisor:
@@ -130,7 +130,7 @@ class Supervisor:
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.
 
-        Only the router is awaited: all others can do without any other for a while.
+        Only the router's start is awaited: the others need no other process at their start.
         """
         children = self._children
         if children.fork is not None:
@@ -245,7 +245,9 @@ class Supervisor:
             threading.Thread(target=self._end_after_eof, args=(loop,), daemon=True).start()
 
     def _end_after_eof(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait in a thread until stdin is closed and, if requested, no user is left."""
+        """Wait until stdin is closed (and, if requested, no user is left), then stop; in a thread.
+
+        In a thread."""
         _await_eof()
         if self._options.until_unused:
             wait_until_unused(self.home)

@@ -68,7 +68,7 @@ class SupervisorEndpoint:
             await endpoint.close()
 
     def router_ended(self) -> None:
-        """Record that nothing can be sent until the router admits the supervisor again."""
+        """Record that the router ended: nothing is sent until it admits the supervisor again."""
         self._is_up = False
 
     def ask_to_stop(self, address: str, *, after_step: bool = False) -> bool:
@@ -79,7 +79,7 @@ class SupervisorEndpoint:
         return True
 
     def announce(self, known: tuple[str, ...]) -> None:
-        """Report the existing addresses to the router, now and after each of its welcomes."""
+        """Send the router the existing addresses, now and each time it admits the supervisor."""
         self._known = known
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(ROUTER, AddressTable(known=known))

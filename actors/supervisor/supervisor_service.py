@@ -98,7 +98,7 @@ class SupervisorService:
 
     @cached_property
     def _hosts(self) -> "HostRequests | None":
-        """The handler of requests about other machines, if this home may have any."""
+        """The handler of requests about other machines, None if this home has an uplink to none."""
         if self._children.hosts is None:
             return None
         from actors.supervisor.host_requests import HostRequests  # most homes have one machine
@@ -127,7 +127,7 @@ class SupervisorService:
     def _check_host(self, host: str | None) -> None:
         """Raise InvalidInput for an unknown machine.
 
-        The default machine of the settings may join later: its workers wait.
+        The default machine of the settings is accepted: it may join later.
         """
         hosts = self._children.hosts
         if hosts is not None and host == hosts.config.default_host:
@@ -137,7 +137,9 @@ class SupervisorService:
             raise unknown("machine", host, known)
 
     def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
-        """Record a child's beat and current step; our own beat shows that the router works."""
+        """Record a heartbeat with the child's state; the supervisor's own shows a working router.
+
+        The supervisor's own shows a working router."""
         heartbeats = self._children.hangs.heartbeats
         was_suspect = (
             heartbeats.record_router()
@@ -182,7 +184,7 @@ class SupervisorService:
         await monitor.wake()
 
     async def _declare(self, spec: ChildSpec) -> None:
-        """Record that a child is wanted, once the disk has room for that."""
+        """Record in the register that a child should run; waits for room on a full disk."""
 
         async def declare() -> None:
             self._children.register.declare(spec)
@@ -235,7 +237,7 @@ class SupervisorService:
         )
 
     def peer_gone(self, address: str, incarnation: int) -> None:
-        """Forget a console that left; exits of children are reported by the kernel instead."""
+        """Forget a console that has disconnected; exits of children come from the kernel."""
         children = self._children
         if children.consoles.get(address) == incarnation:
             del children.consoles[address]

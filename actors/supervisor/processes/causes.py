@@ -83,14 +83,14 @@ def _kind_and_hint(
 
 
 def is_from_outside(why: ExitCause) -> bool:
-    """Whether an order, the loss of its machine, or a signal of another process ended it."""
+    """Whether a process ended by order, with its machine, or by another process's signal."""
     return why.kind in ("ordered", "host_lost") or (
         why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE
     )
 
 
 def fault_of(why: ExitCause | None) -> str:
-    """Return the cause in words if the process's own action ended it, otherwise ''.
+    """Return the cause in words if the process itself is at fault for its exit, else ''.
 
     A kill from outside blames neither the current step nor the current message.
     """

@@ -50,28 +50,28 @@ class ProcessHandle(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its process id on its machine, None while that is not known."""
+        """The process id on its machine, None while unknown."""
 
     def terminate(self) -> None:
-        """Send SIGTERM to the process only: it has the grace to end its own commands."""
+        """Send SIGTERM to the process only, so that it can end its own commands."""
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to its process group."""
+        """Send the signal `number` to the process's group."""
 
     def dump_stack(self) -> None:
-        """Request it to write the stack of each of its threads into its log."""
+        """Make the process write the stacks of its threads into its log."""
 
     def followers(self) -> list[psutil.Process]:
-        """Return the descendants that must be ended from here."""
+        """Return the process's descendants that must be ended from this machine."""
 
     def noted_step(self) -> str | None:
-        """Return the current step from its note: its messages may have been lost."""
+        """Return the current step from the process's own note, None without a note."""
 
     def stats(self) -> ProcessStats | None:
-        """Return the kernel's facts about it, None if it is gone."""
+        """Return the kernel's facts about the process, None if it has ended."""
 
     def evidence(self) -> ExitEvidence:
-        """Return its traces, once it has ended."""
+        """Return the traces that the ended process has left."""
 
 
 class ProcessFiles:
@@ -115,28 +115,28 @@ class LocalHandle:
         self._signal(signal.SIGTERM)
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to its process group."""
+        """Send the signal `number` to the process's group."""
         kill_group(self.pid, number)
 
     def dump_stack(self) -> None:
-        """Send the signal that makes it write its stack."""
+        """Send the signal (SIGUSR1) that makes the process write its stacks into its log."""
         self._signal(signal.SIGUSR1)
 
     def followers(self) -> list[psutil.Process]:
-        """Return its descendants, whatever their sessions."""
+        """Return the process's descendants, whatever their sessions."""
         return descendants(self.pid)
 
     def noted_step(self) -> str | None:
-        """Return the current step from its note."""
+        """Return the current step from the process's own note, None without a note."""
         note = self._files.note()
         return None if note is None else note.step
 
     def stats(self) -> ProcessStats | None:
-        """Return the kernel's facts about it."""
+        """Return the kernel's facts about the process, None if it has ended."""
         return stats_of(self.pid)
 
     def evidence(self) -> ExitEvidence:
-        """Return its traces."""
+        """Return the traces that the ended process has left."""
         return self._files.evidence()
 
     def _signal(self, number: int) -> None:

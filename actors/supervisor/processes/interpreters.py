@@ -26,7 +26,7 @@ class WaitingInterpreter(NamedTuple):
 
 
 class PrestartedProcesses(NamedTuple):
-    """The router, which waits for its launch, and the spawner with its link."""
+    """Processes started before the supervisor is imported: router, and spawner with its link."""
 
     router: WaitingInterpreter
     spawner: "tuple[int, socket.socket]"

@@ -101,7 +101,7 @@ def _variables(presets: Iterable[Any]) -> Iterator[str]:
 
 
 def further_variables(launch: ActorLaunch, environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the variables that the process of a launch may see and the spawner may not."""
+    """Return the names of variables that a launch's process may see, and the spawner may not."""
     return frozenset(environment_of(launch, environ)) - frozenset(
         environment_for(SPAWNER_KIND, environ)
     )
@@ -117,7 +117,7 @@ class ExecLauncher:
         self._waiting: dict[str, tuple[WaitingInterpreter, SpawnedProcess]] = {}
 
     def adopt(self, kind: str, interpreter: WaitingInterpreter) -> None:
-        """Use a waiting interpreter for the first launch of its kind."""
+        """Use a waiting interpreter for the first launch of kind `kind`."""
         self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
@@ -193,7 +193,7 @@ class ForkLauncher:
         self.next_start: float | None = None
 
     def adopt(self, pid: int, link: socket.socket) -> None:
-        """Use a running spawner; call it before `start`."""
+        """Use a spawner that runs already, with its link; call it before `start`."""
         self._prestarted = (pid, link, self._reaper.watch(pid))
 
     def start(self) -> None:
@@ -225,7 +225,7 @@ class ForkLauncher:
         return await self._fallback.spawn(launch)
 
     async def _is_available(self, deadline: float) -> bool:
-        """Whether a spawner is ready; wait for a spawner that is restarted at once."""
+        """Whether a spawner is ready; waits until `deadline` for one that is being restarted."""
         if not self.ready.is_set() and self._restarts_at_once:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
@@ -324,7 +324,7 @@ class ForkLauncher:
         self._reaper.settle()
 
     def _lose(self) -> None:
-        """Forget a dead spawner; first kill its processes whose pids it has not reported."""
+        """Forget a spawner that has ended, and kill its processes with unknown pids first."""
         self.ready.clear()
         self.pid = None
         if self._writer is not None:

@@ -18,7 +18,7 @@ from actors.supervisor.processes.restarts import ProcessExit
 
 
 class Reaper:
-    """The owner of each pid; used by the main thread only.
+    """Collects exits and resolves the future of each watched pid; for the main thread only.
 
     `on_death` is called after every round that found an exit.
     """
@@ -30,7 +30,7 @@ class Reaper:
         self._on_death = on_death
 
     def listen(self) -> None:
-        """Reap at every SIGCHLD of the running loop."""
+        """Collect exits at every SIGCHLD, in the running event loop."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self.reap)
 
     @property
@@ -44,7 +44,7 @@ class Reaper:
         return frozenset(self._owners)
 
     def expect(self) -> None:
-        """Store exits without an owner from now on: a process is being created."""
+        """Store exits of unwatched pids from now on: a process is being created."""
         self._expected += 1
 
     def settle(self) -> None:
@@ -73,7 +73,10 @@ class Reaper:
             self._on_death()
 
     def _collect(self) -> tuple[int, ProcessExit] | None:
-        """Wait for one zombie, after the rest of its group has been killed."""
+        """Return pid and exit of one ended child, whose group has been killed.
+
+        None if there is none.
+        """
         try:
             if hasattr(os, "waitid"):
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -98,7 +101,7 @@ class Reaper:
 
 
 def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to the group that a process leads, if the group has members."""
+    """Send a signal to the process group `pid`; a missing group is ignored."""
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):

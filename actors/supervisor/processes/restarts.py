@@ -76,11 +76,11 @@ class ProcessExit:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it exited by itself with 0."""
+        """Whether the process exited by itself with code 0."""
         return self.code == 0
 
     def describe(self) -> str:
-        """Return the cause in words."""
+        """Return the cause of the exit in words."""
         if self.text:
             return self.text
         if self.code is None and self.signal is None:
@@ -93,7 +93,7 @@ class ProcessExit:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Restart it after `delay_seconds`."""
+    """The verdict to restart the child after `delay_seconds`, with the new `history`."""
 
     delay_seconds: float
     history: RestartHistory
@@ -101,19 +101,19 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Give it up; `cause` is the reason."""
+    """The verdict to give the child up; `cause` is the reason."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class EndedInOrder:
-    """It has ended as intended."""
+    """The verdict that the child has ended as intended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """It has nothing to do; a message to it starts it again."""
+    """The verdict that the child has parked: a message to it starts it again."""
 
 
 Verdict = Restart | GiveUp | EndedInOrder | Parked
@@ -149,7 +149,7 @@ def decide(
 
 
 def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> Verdict:
-    """Restart at once, or after a moment if the last kill was less than that moment ago.
+    """Return a restart at once, or after a pause if the last kill was shortly before.
 
     So a kill after each start makes no busy loop, and a kill every half second starves no child.
     """
@@ -161,7 +161,7 @@ def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> V
 def _after_fault(
     policy: RestartPolicy, history: RestartHistory, now: float, chance: float
 ) -> Verdict:
-    """Restart an endless child, after a pause that grows while its faults follow closely."""
+    """Return the restart of an endless child, after a pause that grows with close faults."""
     was_calm = now >= history.back_at + policy.period_seconds
     before = 0 if was_calm else history.faults
     delay = _delay(policy, before, chance)

@@ -23,7 +23,7 @@ POLL_SECONDS = 0.005
 async def end_process(
     process: ProcessHandle, ask: Callable[[], None], grace_seconds: float
 ) -> None:
-    """End a process: `ask` it, then SIGTERM, then SIGKILL to its group, each after the grace.
+    """End a process: call `ask`, then SIGTERM, then SIGKILL to its group, each after the grace.
 
     Its descendants are killed after it, and have ended when this returns (or `KILL_SECONDS` later).
     """
@@ -60,7 +60,7 @@ async def kill_process(process: ProcessHandle) -> None:
 
 
 async def kill_descendants(reaper: Reaper) -> list[int]:
-    """Kill until no descendant is left; return the pids of descendants that do not end."""
+    """Kill this process's descendants until none is left; return pids that do not end."""
     deadline = asyncio.get_running_loop().time() + KILL_SECONDS
     while left := descendants(os.getpid()):
         kill_all(left)

@@ -35,7 +35,7 @@ class SupervisorFailed(Unavailable):
 
 
 class OwnSupervisor:
-    """One supervisor process; `start` returns when everything on it is ready.
+    """A supervisor process of this command; `start` returns when its services are ready.
 
     `environ` is its environment, None for ours; `command` is for tests.
     """
@@ -59,10 +59,11 @@ class OwnSupervisor:
         *,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start it and wait until it is ready. Raises SupervisorFailed; it has ended then.
+        """Start the supervisor and wait until its services are ready.
 
-        Our share in the supervisor of this home is held from now on, until `stop`. `meanwhile` is
-        called repeatedly while it starts: an exception from it ends the supervisor.
+        Raises SupervisorFailed; the supervisor has ended then. Our share in it is held until
+        `stop`. `meanwhile` is called repeatedly during the start: its exception ends the
+        supervisor.
         """
         self._share.acquire(make=True)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
@@ -85,15 +86,15 @@ class OwnSupervisor:
 
     @property
     def pid(self) -> int | None:
-        """Its process id while it runs."""
+        """The process id of the supervisor, None unless it runs."""
         return self._process.pid if self._process else None
 
     def has_ended(self, within_seconds: float = 0.0) -> bool:
-        """Whether it ran and has ended; waits for its end up to `within_seconds`."""
+        """Whether the supervisor was started and has ended; waits up to `within_seconds`."""
         return self._process is not None and _has_ended_within(self._process, within_seconds)
 
     def last_lines(self) -> str:
-        """Return the last lines of its stderr, '' after `stop`."""
+        """Return the last lines of the supervisor's stderr, '' after `stop`."""
         if self._stderr is None:
             return ""
         self._stderr.seek(0)
@@ -121,10 +122,10 @@ class OwnSupervisor:
         return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> bool:
-        """Release our share and close its stdin; return whether it has ended.
+        """Release our share and close the supervisor's stdin; return whether it has ended.
 
-        If other processes have a share in it, it keeps running. Otherwise it gets `within_seconds`
-        to end, then SIGTERM, then SIGKILL; its descendants end with it.
+        The supervisor keeps running if other processes have a share in it. Otherwise it gets
+        `within_seconds` to end, then SIGTERM, then SIGKILL; its descendants end with it.
         """
         self._share.release()
         process = self._process
@@ -144,7 +145,7 @@ class OwnSupervisor:
         return True
 
     def _leave(self) -> None:
-        """Drop our references to the process, which ends by itself."""
+        """Close our files of the supervisor process, which ends by itself."""
         process, self._process = self._process, None
         stderr, self._stderr = self._stderr, None
         assert process is not None
@@ -153,7 +154,7 @@ class OwnSupervisor:
                 file.close()
 
     def _end(self) -> None:
-        """End it by SIGTERM, then SIGKILL, if it still runs, with its descendants."""
+        """End the supervisor and its descendants by SIGTERM, then SIGKILL, if it still runs."""
         process, self._process = self._process, None
         stderr, self._stderr = self._stderr, None
         assert process is not None
@@ -194,7 +195,10 @@ def shared_supervisor(
 
 
 def await_unused(home: Path, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
-    """Wait until a supervisor that belongs to its users has ended, if no user is left."""
+    """Wait until a supervisor that belongs to its users has ended, at most `within_seconds`.
+
+    Returns at once if the supervisor has users, or does not depend on users.
+    """
     from agiraph.storage.supervisor_note import belongs_to_users  # it imports records
 
     if not belongs_to_users(home):

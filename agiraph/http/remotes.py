@@ -36,7 +36,7 @@ class Remote:
 
     @property
     def label(self) -> str:
-        """The name on the command line."""
+        """The remote's name for the command line: its name, else its URL."""
         return self.name or self.url
 
 
@@ -70,7 +70,7 @@ class Remotes:
         return Remotes(others | {remote.url: remote}, default)
 
     def without(self, remote: Remote) -> "Remotes":
-        """Return a copy without this remote."""
+        """Return a copy without this remote, which is no longer the default either."""
         others = {url: other for url, other in self.known.items() if url != remote.url}
         return Remotes(others, "" if self.default == remote.url else self.default)
 
@@ -97,7 +97,7 @@ def read_remotes(file: Path) -> Remotes:
 
 
 def write_remotes(file: Path, remotes: Remotes) -> None:
-    """Store the remotes, readable only by their owner. Raises InvalidInput."""
+    """Store the remotes in `file` (mode 0600). Raises InvalidInput if that fails."""
     rows = [asdict(remote) for remote in remotes.known.values()]
     text = json.dumps({"default": remotes.default, "remotes": rows}, indent=2)
     try:

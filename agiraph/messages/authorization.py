@@ -110,7 +110,7 @@ def is_name_of(address: str, name: str) -> bool:
 
 
 def owns_budget(agent: str, budget: BudgetState, has_run: Callable[[str], bool]) -> bool:
-    """Whether a budget belongs to an agent; `has_run` says whether a run does."""
+    """Whether a budget belongs to an agent; `has_run` returns whether a run is the agent's."""
     first = budget.key.partition("/")[0]
     return has_run(first) if budget.scope in ("run", "node") else first == agent
 
@@ -128,7 +128,7 @@ def _reply(_sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _anybody(_sender: str, _to: str, _body: MessageBody) -> bool:
-    """Any sender may send it: it concerns the sender itself, or requests public information."""
+    """Any sender may send it: it concerns the sender, or asks for public information."""
     return True
 
 
@@ -177,7 +177,7 @@ def _table(sender: str, _to: str, body: child.ListChildren) -> bool:
 
 
 def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.ChangeHost") -> bool:
-    """The scaler invites and changes only hosts that it has named itself."""
+    """The human may send it; the scaler only about hosts that the scaler has named."""
     own = sender == SCALER and (body.name or "").startswith(AUTO_PREFIX)
     return sender == HUMAN or own
 
@@ -192,7 +192,7 @@ def _guest(sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _worker(sender: str, _to: str, _body: MessageBody) -> bool:
-    """The service `files` checks the paths."""
+    """A worker may send it; the service `files` checks the paths in it."""
     return is_worker(sender)
 
 
@@ -246,7 +246,7 @@ def _model_call(sender: str, _to: str, body: model.CallModel) -> bool:
 
 
 def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
-    """From the broker to subscribers; from a worker the output of its own external agent."""
+    """The broker may send it to subscribers, a worker the output of its external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 

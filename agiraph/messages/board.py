@@ -22,7 +22,7 @@ class ViewBoard(MessageBody):
 
 
 class BoardState(MessageBody):
-    """The board as shown by `check_board`, and the roster by name."""
+    """The board in the form of the tool `check_board`, and the roster by name."""
 
     TYPE = "board.state"
     state: JsonObject
@@ -125,7 +125,7 @@ class CancelWait(MessageBody):
 class NodesEnded(MessageBody):
     """A wait is over: `nodes` has one row for each awaited node, as in `check_board`.
 
-    `why`: its nodes have ended, its time is over, or nothing else in the run can continue.
+    `why`: the awaited nodes have ended, its time is over, or nothing else in the run can continue.
     """
 
     TYPE = "board.ended"

@@ -69,10 +69,10 @@ class ChildSpec(Record):
 class ChildInfo(Record):
     """One row of the process table. `doing` is the state that the process reported last.
 
-    `next_start` is when a process that backs off is restarted.
-    `host` is the name of the host that it runs on, empty on the home's machine. `awaits` are the
-    addresses whose answers it waits for without a limit. `faults` counts the exits of a service by
-    its own fault that followed each other within `supervisor.period_seconds`.
+    `next_start` (Unix time) is when a process that backs off is restarted. `host` is the name of
+    the host that it runs on, empty on the home's machine. `awaits` are the addresses whose answers
+    it waits for without a limit. `faults` counts the exits of a service by its own fault that
+    followed each other within `supervisor.period_seconds`.
     """
 
     address: Address

@@ -71,7 +71,7 @@ class UplinkState(MessageBody):
 
 
 class JoinHost(MessageBody):
-    """Join the home, under a name that is free. Holder of an invitation to supervisor.
+    """Join the home under an unused name. Holder of an invitation to supervisor.
 
     `public_key` is the CURVE key that the host made for itself. Answered by `host.joined`.
     """

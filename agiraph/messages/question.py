@@ -39,8 +39,9 @@ class QuestionAnswered(MessageBody):
 
     answered: `answer` is the human's, given by `by` over `via`. expired: there was no answer in
     time, which is not a refusal; `default` is the answer that the asker set for this case.
-    withdrawn: it is no longer asked. `away` states that the human is away and until when, '' if
-    not. `about` is the action: an answer about an action other than the asker's is ignored.
+    withdrawn: the asker no longer needs an answer. `away` states that the human is away and until
+    when, '' if not. `about` is the action: an answer about an action other than the asker's is
+    ignored.
     """
 
     TYPE = "question.answered"

@@ -9,10 +9,10 @@ from agiraph.messages.body import MessageBody
 class BeginRun(RunSpec, MessageBody):
     """Work on this goal in a new run. Human gateway to coordinator; `control.ok` once recorded.
 
-    Refused while a run is running, unless `abandon` permits giving it up. Mode, models, input and
-    cycles that are None stay as in the previous run; the budget is for this run alone. `run` is its
-    id, chosen by the coordinator if it is None; `cause` describes the reason for the run, `trigger`
-    is the trigger that began it, '' if there is none.
+    Refused while a run is running, unless `abandon` permits ending that run. Mode, models, input
+    and cycles that are None stay as in the previous run; the budget is for this run alone. `run` is
+    its id, chosen by the coordinator if it is None; `cause` describes the reason for the run,
+    `trigger` is the trigger that began it, '' if there is none.
     """
 
     TYPE = "run.begin"

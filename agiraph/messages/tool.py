@@ -52,7 +52,7 @@ class ListTools(MessageBody):
 
 
 class ToolsListed(MessageBody):
-    """The tools of a server, or (in `catalog.problem`) why they are not known."""
+    """The tools of a server, or (in `catalog.problem`) why its tools are not known."""
 
     TYPE = "tool.listed"
     catalog: ToolCatalog

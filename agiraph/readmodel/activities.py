@@ -13,7 +13,7 @@ MOST = 20_000
 
 
 class EntityActivities:
-    """The latest state by address; a report of an older incarnation is ignored."""
+    """The last reported state of each entity; reports of older incarnations are ignored."""
 
     def __init__(self) -> None:
         self._latest: dict[str, tuple[int, EntityState]] = {}
@@ -30,7 +30,10 @@ class EntityActivities:
         return True
 
     def get(self, address: str, incarnation: int | None = None) -> EntityState | None:
-        """Return the last state of an address (of this incarnation, if given)."""
+        """Return the last reported state of an address, None if unknown.
+
+        With `incarnation`, only a state that this incarnation has reported.
+        """
         known = self._latest.get(address)
         if known is None or incarnation not in (None, known[0]):
             return None
@@ -39,7 +42,7 @@ class EntityActivities:
 
 @dataclass(slots=True)
 class Histogram:
-    """Durations, counted by buckets."""
+    """The number of durations in each bucket (BOUNDS), and their sum in seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     total_seconds: float = 0.0

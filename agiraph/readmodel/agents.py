@@ -23,10 +23,10 @@ Stamp = tuple[int, int]
 
 
 class AgentDirectory:
-    """Reads `agents/*/agent.json`, which the coordinators replace as a whole.
+    """Finds agents by reading `agents/*/agent.json`, which their coordinators replace as a whole.
 
-    Or the agents in another `folder`, which `where` names in errors. Names that people type are
-    compared with existing names and never become part of a path.
+    With `folder`, the agents in that folder, which `where` names in errors. Names that people type
+    are compared with existing names and never become part of a path.
     """
 
     def __init__(self, home: Home, folder: Path | None = None, where: str = "") -> None:
@@ -66,7 +66,7 @@ class AgentDirectory:
         return found
 
     def home_of(self, agent: Agent) -> AgentHome:
-        """Return an agent's home."""
+        """Return the folder of an agent."""
         return self._home(agent.id)
 
     def events_of(self, agent: Agent) -> EventLog:
@@ -141,12 +141,12 @@ class AgentDirectory:
 
 
 def _may_be_a_name(id: str) -> bool:
-    """Whether a text that a person typed may be the name of an agent's folder."""
+    """Whether a text can be the name of an agent's folder: no path and not hidden."""
     return bool(id) and not id.startswith(".") and "/" not in id and "\0" not in id
 
 
 def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
-    """Return an agent as listings show it; `status` is the state of its processes.
+    """Return the view of an agent for listings; `status` is as `StatusReader.agent` returns.
 
     `shown` are the fields of the view that are not in its record.
     """

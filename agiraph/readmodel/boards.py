@@ -22,7 +22,7 @@ NO_STAGE = -1
 
 
 class FoldedJournal(NamedTuple):
-    """The board of a journal of `size` bytes, the number of its events, and their end."""
+    """The board of a journal of `size` bytes, its number of events, the position after them."""
 
     size: int
     board: Board
@@ -88,7 +88,7 @@ class BoardReader:
 
 
 def _folded_on(journal: Path, size: int, known: FoldedJournal | None) -> FoldedJournal:
-    """Return the fold of a journal that now has `size` bytes."""
+    """Return the board of a journal that now has `size` bytes, from the `known` earlier one."""
     try:
         read = read_on(journal, known.at if known else None)
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def board_view(board: Board, seq: int) -> BoardView:
 
 
 def node_view(board: Board, node: WorkNode) -> NodeView:
-    """Return one node; other nodes and its worker by name."""
+    """Return one node as the API shows it, with the names of other nodes and its worker."""
     times = board.times.get(node.id) or NodeTimes(created=0.0)
     holder = node.assigned_worker
     result = node.summary or node.reason

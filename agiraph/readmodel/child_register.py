@@ -79,7 +79,7 @@ _EVENT: TypeAdapter[TableEvent] = TypeAdapter(Annotated[TableEvent, Field(discri
 
 @dataclass(frozen=True, slots=True)
 class RegisteredChild:
-    """One child."""
+    """One child: its spec, its desired state, and the cause of that state."""
 
     spec: ChildSpec
     desired: Desired = "running"
@@ -150,7 +150,7 @@ def compacted(table: RegisteredChildren) -> list[JsonObject]:
 
 
 def lost_from(table: RegisteredChildren, recorded: Mapping[str, int]) -> list[str]:
-    """Return the addresses for which the router knows a later incarnation than the table.
+    """Return the addresses whose incarnation in `recorded` (by the router) is later.
 
     There are none unless the journal was cut, removed, or replaced by an older copy.
     """
@@ -218,7 +218,7 @@ class ChildRegister:
         return number
 
     def rest(self, event: DesiredStateSet) -> None:
-        """Record that a child should no longer run, if the table contains it."""
+        """Record that a child should no longer run; does nothing for an unknown child."""
         if event.address in self.table.rows:
             self.note(event)
 
@@ -233,7 +233,7 @@ class ChildRegister:
 
 
 def kind_of_service(service: str) -> str:
-    """Return the kind of a service's process: its address, except for services on demand."""
+    """Return the kind of a service's process: `web`, `tools`, or the service's address."""
     if service == WEB:
         return "web"
     return "tools" if service.startswith(TOOLS_PREFIX) else service

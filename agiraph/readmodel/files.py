@@ -155,7 +155,10 @@ def _read(fd: int, shown: str, offset: int, limit: int) -> FileContentView:
 
 
 def _as_text(data: bytes, goes_on: bool) -> tuple[str, int] | None:
-    """Return the text and the number of its bytes; a character cut at the end is left for later."""
+    """Return (text, number of its bytes), None if `data` is not UTF-8.
+
+    If the file `goes_on`, a character that is cut at the end of `data` is left for the next part.
+    """
     for cut in range(4 if goes_on else 1):
         end = len(data) - cut
         try:

@@ -78,10 +78,10 @@ class CopiedHome(Home):
 
 @contextmanager
 def copied(home: Path) -> Iterator[CopiedHome]:
-    """Yield a home with copies that are removed at the end. Raises HomeHeld, OSError.
+    """Yield a home with copies of its services' files, which are removed afterwards.
 
-    No process wrote to the files while they were copied: a supervisor holds the home before it
-    starts a writer, and this is checked after the copy.
+    Raises HomeHeld, OSError. No process wrote to the files while they were copied: a supervisor
+    holds the home before it starts a writer, and this is checked after the copy.
     """
     with tempfile.TemporaryDirectory(prefix="agiraph-read-") as folder:
         found = CopiedHome(home, Path(folder).resolve())

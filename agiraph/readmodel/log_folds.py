@@ -22,7 +22,7 @@ NO_RUN: Final = b"null"
 
 
 class _LogFold(Generic[Made]):
-    """The fold of one log, up to the line `after`."""
+    """The fold of one log: the value made of its lines up to line number `after`."""
 
     def __init__(self, path: Path, made: Made) -> None:
         self.reader, self.made = SegmentReader(path), made
@@ -31,7 +31,7 @@ class _LogFold(Generic[Made]):
 
 
 class LogFolds(Generic[Made]):
-    """The folds of the most recently requested logs, MOST of them; for endpoints in threads.
+    """The folds of the MOST most recently requested logs; usable in several threads.
 
     `add` adds a line to the fold of the lines before it.
     """
@@ -64,7 +64,7 @@ class LogFolds(Generic[Made]):
 
 
 def add_to_timeline(made: RunTimeline, line: Line) -> None:
-    """Add an event to its run; events of other runs are not even parsed, damaged ones skipped."""
+    """Add a log line to a run's timeline; lines of other runs and damaged ones are skipped."""
     made.seq, text = line
     if made.run.encode() not in text and NO_RUN not in text:
         return
@@ -77,7 +77,7 @@ Traffic = dict[tuple[str, str], TrafficView]
 
 
 def add_to_traffic(made: Traffic, line: Line) -> None:
-    """Count a message; damaged ones are skipped."""
+    """Count a message log's line by sender and receiver; damaged lines are skipped."""
     record = parse_line(line[1].rstrip(b"\n"))[0]
     if record is None:
         return

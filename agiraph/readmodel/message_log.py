@@ -32,7 +32,7 @@ PAGE: Final = 500
 
 
 class MessageLog:
-    """The log of one run, written by one process; it makes the files that a crash left out."""
+    """The message log of one run, for its only writer; opening writes missing files."""
 
     def __init__(self, folder: Path, most_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
@@ -59,8 +59,8 @@ class MessageLog:
     ) -> bool:
         """Append a message; return False if the log already has it. Raises OSError.
 
-        `in_reply_to` is the id of the message that it answers, `copy_of` the id of the first copy
-        of a text to several receivers.
+        `in_reply_to` is the id of the answered message, `copy_of` the id of the first copy of a
+        text to several receivers.
         """
         if id in self._ids:
             return False

@@ -18,7 +18,7 @@ CONFLICT = 409
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Convert an error about an unknown or ambiguous name to a refusal."""
+    """Raise ApiError 404 or 409 for an unknown or ambiguous name in the block."""
     try:
         yield
     except Ambiguous as error:

@@ -50,7 +50,7 @@ def outage_of_run(
 
 
 def _can_continue(child: ChildInfo, stuck: set[str]) -> bool:
-    """Whether a process can go on with its work or its start without the `stuck` processes."""
+    """Whether a process can continue its work or start without answers of `stuck` processes."""
     match child.state:
         case "ready":
             return child.doing.state == "busy" and stuck.isdisjoint(child.awaits)

@@ -75,7 +75,7 @@ class StatusReader:
         return self._children.get(address)
 
     def activity(self, address: str) -> EntityState | None:
-        """Return the activity or wait of an entity; None if only its process' state is known."""
+        """Return the activity or wait of an entity; None if only its process's state is known."""
         child = self._children.get(address)
         if child is not None and child.state not in ("starting", "ready", "parked"):
             return None
@@ -96,7 +96,7 @@ class StatusReader:
         return self._reported(child) or self._question_of(address) or rest
 
     def worker(self, agent: Agent, worker: Worker) -> str:
-        """Return a worker's status: as on the board, unless it is stopped by a person or down."""
+        """Return a worker's status: that on the board, unless its process is stopped or held."""
         if worker.status == "stopped":
             return worker.status
         address = worker_address(agent.id, worker.id)
@@ -108,7 +108,7 @@ class StatusReader:
         return state if state in HELD else worker.status
 
     def agent(self, agent: Agent) -> str:
-        """Return an agent's status: as in its record, unless its team is stopped or down."""
+        """Return an agent's status: that in its record, unless its processes do not run."""
         if agent.status in ENDED_AGENT:
             return agent.status
         address = coordinator_address(agent.id)
@@ -188,7 +188,7 @@ class StatusReader:
         return "waiting_for_human" in statuses and statuses <= {*HELD, *WAITING}
 
     def _reported(self, child: ChildInfo) -> EntityState | None:
-        """Return the latest report of a live process.
+        """Return the last reported state of a live process, None if unknown.
 
         A gateway that was restarted has no report yet of a process that is busy for a while, and
         the heartbeat of an idle entity contains none.
@@ -199,7 +199,7 @@ class StatusReader:
         return child.doing
 
     def _question_of(self, address: str) -> EntityState | None:
-        """Return the wait for the human of an entity that has reported only a question."""
+        """Return the wait of an entity with an open question that has reported no state."""
         if address not in self._asking:
             return None
         return EntityState(state="waiting_for_human")

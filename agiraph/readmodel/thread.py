@@ -30,14 +30,14 @@ SHOWN_ELSEWHERE: Final = frozenset({"send_message", "ask_human", "check_messages
 
 @dataclass(frozen=True, slots=True)
 class ThreadFilter:
-    """Filter of entries: the conversation with `entity`, `kinds`, text that contains `search`."""
+    """Selects entries: the conversation with `entity`, of `kinds`, with `search` in the text."""
 
     entity: str | None = None
     kinds: frozenset[ThreadKind] = frozenset()
     search: str = ""
 
     def takes(self, entry: ThreadEntryView) -> bool:
-        """Whether an entry matches."""
+        """Whether the filter selects an entry."""
         if self.kinds and entry.kind not in self.kinds:
             return False
         if self.entity is not None and not _is_with(entry, self.entity.casefold()):
@@ -182,7 +182,7 @@ def thread_before(log: EventLog, before: int) -> Thread:
 def numbered(
     entries: Iterable[ThreadEntryView], numbers: Mapping[str, int]
 ) -> list[ThreadEntryView]:
-    """Return entries with their numbers in the person's inbox, by their ids."""
+    """Return entries with `number` set: their position in the person's inbox, by entry id."""
     return [
         entry.model_copy(update={"number": numbers[entry.id]}) if entry.id in numbers else entry
         for entry in entries
@@ -234,7 +234,7 @@ def _made(
 
 
 def _noted(event: Event, kind: ThreadKind, id: str) -> ThreadEntryView:
-    """Return an entry for an event itself."""
+    """Return an entry that shows the event itself."""
     sender = _name(event.entity)
     named = (_text(event, "worker"), _text(event, "name"))
     return _made(event, kind, id, sender, about=_names(sender, event.entity, *named),
@@ -274,7 +274,7 @@ def _has_failed(event: Event) -> bool:
 
 
 def _text(event: Event, *keys: str) -> str:
-    """Return the first of these values of an event that is a text, or ''."""
+    """Return the first non-empty text among the values `keys` of an event's data, else ''."""
     return next((v for key in keys if isinstance(v := event.data.get(key), str) and v), "")
 
 

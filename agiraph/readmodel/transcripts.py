@@ -97,7 +97,7 @@ class _Journal:
 
     @cached_property
     def _of_step(self) -> frozenset[int]:
-        """The lines of the call of `step`, which is an answer's place and the call's index."""
+        """The line numbers of the call of `step` (PLACE.INDEX: an answer, a call in it)."""
         place, _, index = self._step.rpartition(".")
         steps = numbered_steps(map(self._record, range(len(self._lines))))
         names = ((number, step_place(epoch, position)) for number, epoch, position in steps)
@@ -117,7 +117,7 @@ class _Journal:
 
     @cached_property
     def _plain(self) -> bytes:
-        """The longest part of the search that is unchanged in a line."""
+        """The longest part of the search text that a matching line contains literally."""
         return max(PLAIN.findall(self._asked.lower()), key=len, default="").encode()
 
     def _record(self, number: int) -> JsonObject:

@@ -99,7 +99,11 @@ class ApiMethod(Generic[P, Answer]):
         self, client: AsyncCaller, owner: type
     ) -> Callable[P, Coroutine[Any, Any, Answer]]: ...
     def __get__(self, client: SyncCaller | AsyncCaller | None, owner: type) -> Any:
-        """Return a function that makes the call."""
+        """Return a function that makes the call through `client`.
+
+        With an AsyncCaller it is a coroutine function. Without a client (accessed on the class) the
+        ApiMethod itself is returned.
+        """
         if client is None:
             return self
         describe = self._describe.__get__(client)

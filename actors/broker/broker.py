@@ -216,7 +216,7 @@ class Broker:
         return self._proxy
 
     async def _listen_again(self) -> None:
-        """Listen if grants are open since before a restart: their agents call again."""
+        """Start the LLM proxy for grants opened before a restart: their agents call again."""
         try:
             await self._llm_proxy().listen_again()
         except Refused as error:
@@ -347,7 +347,7 @@ class Broker:
         )
 
     def _peer_down(self, address: str, incarnation: int) -> None:
-        """Close the grant and forget the calls of a peer that is down; its agent ended with it."""
+        """Close the grant and calls of a process that is down; its external agent has ended."""
         if self._proxy is not None:
             self._proxy.close(address, up_to=incarnation)
         self._streamed.forget(address)

@@ -39,7 +39,10 @@ class CallQuarantine:
 
     @asynccontextmanager
     async def making(self, id: str) -> AsyncIterator[None]:
-        """Count a call as in flight. Raises ProviderError if the call is in quarantine."""
+        """Count a call as in flight in the block.
+
+        Raises ProviderError if the call is in quarantine.
+        """
         if self._crashes.is_poison(id):
             self._crashes.forget(id)  # a new attempt by a person starts a new count
             cause = self._crashes.last_end or "see the broker's log"

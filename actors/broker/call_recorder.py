@@ -49,7 +49,7 @@ class CallRecorder:
             self._write(recording, recording.writer.line(request, now, response, asked=asked))
 
     def failed(self, request: ModelRequest, asked: float, error: ProviderError) -> None:
-        """Record a permanent failure."""
+        """Record a permanent failure of a request sent at `asked`, if its run is recorded."""
         if self._is_recorded(request) and error.kind not in NOT_PLAYED:
             recording, now = self._recording_of(request.run_id), self._clock.now()
             failed = error.kind, str(error)

@@ -55,7 +55,7 @@ class RetryPlanned:
     wait_seconds: float
 
     def event_data(self) -> JsonObject:
-        """Return the data of its event."""
+        """Return the data of the event that reports the planned retry."""
         return {**asdict(self), "wait_seconds": round(self.wait_seconds, 3)}
 
 
@@ -129,13 +129,13 @@ class AttemptMeter:
         )
 
     def _unseen_tokens(self) -> int:
-        """Return the tokens that may have been used without being streamed; 0 if they are free."""
+        """Return an estimate of the tokens that were not streamed; 0 if they are free."""
         if self.price is not None and not self.price.output:
             return 0
         return int((self.clock.monotonic() - self.sent_at) * UNSEEN_TOKENS_PER_SECOND)
 
     def _most_usd(self, output_tokens: int) -> float:
-        """Return the most that the attempt can cost."""
+        """Return the highest possible cost of the attempt in US dollars."""
         return (self.price or HIGHEST).most(self.size.most, output_tokens)
 
 
@@ -202,7 +202,7 @@ class CallRetries:
                 attempt += 1
 
     def _most(self, entry: QueueEntry, kind: FailureKind) -> int:
-        """Return the most attempts for a call that failed in this way."""
+        """Return the most attempts for a call with this kind of failure."""
         most = BAD_ANSWER_ATTEMPTS if kind == BAD_ANSWER else self._attempts
         most = min(most, self._attempts)
         return min(most, self._fallback_attempts) if entry.may_leave else most

@@ -168,7 +168,7 @@ class ModelCalls:
         *,
         may_leave: bool,
     ) -> ModelResponse:
-        """Return the answer of one model, within the budgets."""
+        """Return the answer of one model of the chain, within the budgets."""
         preset = self._services.presets[name.provider]
         longest = preset.answer_tokens(name.name, request.max_tokens)
         own = request.model_copy(update={"model": str(name), "max_tokens": longest})
@@ -215,7 +215,7 @@ def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> Pr
 def _checked(
     fallbacks: Mapping[str, Sequence[str]], services: ProviderPool
 ) -> dict[str, tuple[str, ...]]:
-    """Return the chains by the models' full names; InvalidInput names the invalid entry."""
+    """Return the fallback chains by models' full names; InvalidInput names the invalid entry."""
     chains: dict[str, tuple[str, ...]] = {}
     for key, models in fallbacks.items():
         try:
@@ -237,7 +237,7 @@ def _marked(response: ModelResponse, name: ModelName) -> ModelResponse:
 
 
 class ProviderPrivateData:
-    """Removes the private data of other services.
+    """Removes from a request the private data of services other than the called one.
 
     Thinking blocks and similar data are signed by the service that created them, and other services
     refuse them.
@@ -248,7 +248,7 @@ class ProviderPrivateData:
         self._bare: OrderedDict[int, tuple[Turn, AssistantTurn]] = OrderedDict()
 
     def only(self, request: ModelRequest, name: ModelName) -> ModelRequest:
-        """Return the request with the private data of the service of `name` only."""
+        """Return the request with only the private data that the service of `name` created."""
         if not any(_is_foreign(turn, name.provider) for turn in request.turns):
             return request
         turns = tuple(

@@ -45,14 +45,14 @@ class QueueEntry:
 
 @dataclass(slots=True)
 class CallSlot:
-    """One attempt that was admitted."""
+    """An attempt that the queue has admitted to the service."""
 
     began: float
     is_probe: bool
 
 
 class ProviderQueue:
-    """The queue of one service."""
+    """The calls that wait for one service."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         backoff = Backoff(config.first_delay_seconds, config.max_delay_seconds)
@@ -75,7 +75,7 @@ class ProviderQueue:
 
     @asynccontextmanager
     async def slot(self, entry: QueueEntry) -> AsyncIterator[None]:
-        """Wait for a slot, occupy it, and adapt to the outcome of the attempt.
+        """Wait for admission, run the block as an attempt, and adapt to its outcome.
 
         Raises the service's last error if waiting is useless: the breaker is open and this call has
         a fallback, or the call that probed the service meanwhile has failed too.

@@ -44,15 +44,15 @@ class CostEstimate:
 
     @property
     def input_usd(self) -> float:
-        """The highest cost of the input."""
+        """The highest cost of the input in US dollars."""
         return self.input_tokens * self.price.dearest_input / MILLION if self.price else 0.0
 
     def usd(self, answer: int) -> float:
-        """Return the highest cost of the call with an answer of `answer` tokens."""
+        """Return the highest cost in US dollars with an answer of `answer` tokens."""
         return self.input_usd + (answer * self.price.output / MILLION if self.price else 0.0)
 
     def least(self, unit: Unit) -> float:
-        """Return the amount of a unit that the call uses with the shortest answer."""
+        """Return the amount in `unit` that the call uses with the shortest useful answer."""
         tokens = self.input_tokens + self.shortest
         return {"usd": self.usd(self.shortest), "tokens": float(tokens), "calls": 1.0}[unit]
 
@@ -73,7 +73,7 @@ def affordable_tokens(money: float, input_cost: float, price: Price, wanted: int
 
 
 def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tuple[int, Unit]:
-    """Return the longest answer that this budget pays for, and the unit that limits it.
+    """Return the longest answer that this budget pays for, and the unit that limits the answer.
 
     `held` is the amount that other calls have reserved of this budget.
     """
@@ -133,7 +133,7 @@ class BudgetReservations:
     async def _wait_until_affordable(
         self, request: ModelRequest, alone: CostEstimate, beside: CostEstimate
     ) -> int:
-        """Return the longest answer, in tokens.
+        """Wait until the budgets have room; return the longest answer in tokens.
 
         `beside` is the call's need in a budget of which other calls have reserved a part.
         """

@@ -60,7 +60,7 @@ class WorkerAccess:
     scope: Scope
 
     def place(self, path: str, root: FileRoot = "home") -> Path:
-        """Return the place that a path names below a root, without any check. OutOfScope."""
+        """Return the place that a path names below a root, unchecked. Raises OutOfScope."""
         names = names_in(path)
         match root:
             case "home":
@@ -82,7 +82,7 @@ class WorkerAccess:
         return Path(os.path.realpath(self.home.path / name))
 
     def to_read(self, path: str, root: FileRoot = "home") -> Path:
-        """Return the file that a path names, which this worker may read; OutOfScope."""
+        """Return the file that a path names. Raises OutOfScope if this worker may not read it."""
         place = self.place(path, root)
         if not self.may_read(place, root):
             raise OutOfScope(f"{_shown(path)} may not be read by {self.worker}")
@@ -101,7 +101,7 @@ class WorkerAccess:
                 return self._is_shared(place)
 
     def _is_shared(self, place: Path) -> bool:
-        """Whether a place is below a shared name; of the home itself no other name is shared."""
+        """Whether a place is below a shared name, and so not any other part of the home."""
         if not any(place.is_relative_to(self._shared(name)) for name in SHARED):
             return False
         home = self.home.path
@@ -132,9 +132,9 @@ class WorkerAccess:
         return False
 
     def below(self, path: str, root: FileRoot = "home") -> list[tuple[str, Path]]:
-        """Return the names and places of the files and folders to list for `path`; OutOfScope.
+        """Return the names and places of the files and folders to list for `path`.
 
-        A folder is skipped if this worker may read nothing in it.
+        Raises OutOfScope. A folder is skipped if this worker may read nothing in it.
         """
         if root == "home":
             base = self.agent_home.path
@@ -163,7 +163,7 @@ class WorkerAccess:
 
 
 def access_of(sender: str, home: Home, boards: BoardCache) -> WorkerAccess:
-    """Return the access of `sender` in its agent's current run; OutOfScope if it has none."""
+    """Return the access of `sender` in its agent's current run. Raises OutOfScope without one."""
     member = member_at(sender, home, boards)
     record, run, board, worker = member.agent, member.run, member.board, member.worker.id
     agent_home = home.agent(record.id)
@@ -175,7 +175,7 @@ def access_of(sender: str, home: Home, boards: BoardCache) -> WorkerAccess:
 
 
 def names_in(path: str) -> tuple[str, ...]:
-    """Return the names in a relative path, () for an empty path; OutOfScope for any other path."""
+    """Return the names in a relative path, () for an empty one. Raises OutOfScope for others."""
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     is_relative = not path.startswith("/") and ".." not in names and "\0" not in path
     if not is_relative or not is_utf8(path) or len(path.encode()) > LONGEST_PATH:

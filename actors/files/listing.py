@@ -34,7 +34,7 @@ be in it twice, with its content."""
 
 
 class Found(NamedTuple):
-    """A path in the form that the worker uses, and its place here."""
+    """A path in the form that the worker uses, and its place in this home."""
 
     path: str
     place: Path
@@ -48,7 +48,7 @@ class Digests:
         self._known: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
     def of(self, found: Found, *, anyones: bool) -> str:
-        """Return the SHA-256 of a file; "" if it cannot be read, or does not exist any more."""
+        """Return the SHA-256 of a file, "" if the file cannot be read or no longer exists."""
         entry = found.entry
         stamp = (entry.size, entry.changed_ns, entry.inode)
         known = self._known.get(found.place)
@@ -62,7 +62,7 @@ class Digests:
 
 
 def list_files(access: WorkerAccess, asked: ListFiles, digests: Digests) -> FilesListed:
-    """Return the requested entries that the worker may read; OutOfScope, OSError."""
+    """Return the requested entries that the worker may read. Raises OutOfScope, OSError."""
     found = sorted(
         {one.path: one for path in asked.below for one in _found(access, path, asked.root)}.values()
     )

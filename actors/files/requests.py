@@ -53,7 +53,7 @@ class FileRequests:
         self.transfers = Transfers(home.system.transfers)
 
     def answer(self, sender: str, body: MessageBody) -> MessageBody:
-        """Execute a request; any error is a refusal."""
+        """Execute a request and return the reply; any error becomes a RefusedReply."""
         try:
             return self._act(sender, body)
         except (AgiraphError, OSError, ValueError) as error:
@@ -81,7 +81,7 @@ class FileRequests:
 
 
 def read(access: WorkerAccess, body: ReadFile) -> FilePart:
-    """Return a part of a file."""
+    """Return a part of a file. Raises OutOfScope, OSError."""
     place = access.to_read(body.path, body.root)
     with closing(open_file(place, anyones=body.root != "home")) as fd:
         status = os.fstat(fd)
@@ -90,7 +90,7 @@ def read(access: WorkerAccess, body: ReadFile) -> FilePart:
 
 
 def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChanged:
-    """Make changes until one is refused; OSError while the disk is full."""
+    """Make changes until one is refused. Raises OSError if the disk is full."""
     for made, one in enumerate(changes):
         try:
             change(access, one)
@@ -102,7 +102,10 @@ def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChan
 
 
 def change(access: WorkerAccess, one: FileChange) -> None:
-    """Write, create, move or remove an entry for a worker; OutOfScope, InvalidInput, OSError."""
+    """Write, create, move or remove an entry for a worker.
+
+    Raises OutOfScope, InvalidInput, OSError.
+    """
     match one:
         case WriteFile(path=path, data=data, offset=0, mode=mode):
             replace_bytes(access.to_write(path, "file"), data, mode, is_synced=one.is_synced)
@@ -127,5 +130,5 @@ def change(access: WorkerAccess, one: FileChange) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the text of an error, which may quote a path of any length."""
+    """Return an error's text, limited: the text may quote a path of any length."""
     return str(error)[:LONGEST_REASON]

@@ -17,7 +17,7 @@ from transport.endpoint import Received
 
 
 class FilesActor:
-    """The shell around FileRequests."""
+    """Receives the requests from the bus, and has FileRequests answer them."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -27,7 +27,7 @@ class FilesActor:
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def serve(self) -> None:
-        """Answer until it is idle."""
+        """Answer requests until the service is idle."""
         self._requests.transfers.forget_old(self._runtime.clock.now())
         await self._calls.serve(self._take, self._runtime.config.run.park_after_seconds)
 

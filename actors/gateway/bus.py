@@ -73,7 +73,7 @@ class GatewayBus:
             await asyncio.wait([task])
 
     async def _failed_for(self, address: str) -> str | None:
-        """Return why the supervisor gave up a process; None if it did not, or does not answer."""
+        """Return why the supervisor gave up a process; None if not given up or not known."""
         row = await self._child(address)
         return row.cause or "" if row is not None and row.state == "failed" else None
 

@@ -35,7 +35,7 @@ REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", 
 
 
 async def attend(gateway: Gateway, runtime: Runtime, handler: KnowledgeRequestHandler) -> None:
-    """Handle messages forever; messages for the knowledge database beside the others."""
+    """Handle messages until cancelled; those for the knowledge database beside the others."""
     while True:
         received = await runtime.receive()
         if handler.begin(received):
@@ -45,7 +45,7 @@ async def attend(gateway: Gateway, runtime: Runtime, handler: KnowledgeRequestHa
 
 
 async def handle(gateway: Gateway, received: Received) -> None:
-    """Apply one message."""
+    """Apply one message to the inbox, the event feed or the waiting callers."""
     match received.body:
         case TextMessage():
             await _on_text(gateway, received, received.body)
@@ -142,7 +142,7 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
 
 
 def _as_read(gateway: Gateway, body: AskQuestion, sender: str) -> tuple[AskQuestion, str]:
-    """Return a question with the text for the person, and why it is refused ('': it is not).
+    """Return a question with the text for the person, and why it is refused ('': accepted).
 
     The effect of an answer is in `about`: for an approval and for a budget increase the text and
     the possible answers are derived from it, and the sender's text is ignored. Any other question
@@ -190,7 +190,7 @@ def _money_as_read(gateway: Gateway, body: AskQuestion) -> AskQuestion:
 
 
 def _named(gateway: Gateway, body: AskQuestion, identity: str) -> str:
-    """Return the name of a budget's agent or node for people; '' if that is its key."""
+    """Return a budget's agent or node as shown to people; '' if its key is shown."""
     budget, agent = named_in(identity), gateway.agents.get(body.agent)
     if budget is None or agent is None:
         return ""
@@ -215,7 +215,7 @@ def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
 
 
 def _deadline_seconds(gateway: Gateway, body: AskQuestion) -> float | None:
-    """Return how long a question without a deadline waits; None: forever."""
+    """Return how long a question that names no deadline waits; None: without a limit."""
     policy = gateway.config.questions
     if body.kind != "question":
         return policy.approval_deadline_seconds

@@ -45,7 +45,7 @@ class KnowledgeRequestHandler:
         self.tasks = BackgroundTasks()
 
     def begin(self, received: Received) -> bool:
-        """Begin to handle a knowledge message; return False for another message."""
+        """Begin to handle a knowledge message; return False for any other message."""
         match received.body:
             case LearnFromRun(run=run):
                 self.tasks.start(self._write(received, partial(self._learn, run)))
@@ -60,7 +60,7 @@ class KnowledgeRequestHandler:
         return True
 
     async def run(self) -> None:
-        """Let the started tasks run until this is cancelled; an error in a task is raised here."""
+        """Let the started tasks run until cancelled; an error in a task is raised here."""
         try:
             await self.tasks.until_broken()
         finally:
@@ -108,7 +108,7 @@ class KnowledgeRequestHandler:
         await self._gateway.knowledge.use(lambda store: store.add([made]))
 
     async def _find(self, received: Received, asked: FindEarlierWork) -> None:
-        """Answer with the notes that concern a goal, or with the reason why there are none."""
+        """Answer with the notes that concern a goal, or with the reason why none are found."""
         project, now = project_of(asked.input_dir, asked.agent), self._gateway.clock.now()
 
         def look_up(store: KnowledgeStore) -> RelevantKnowledge:

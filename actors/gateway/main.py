@@ -100,7 +100,7 @@ def _address(url: str, http: HttpConfig) -> dict[str, Any]:
 async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
     """Raise an error when the HTTP server ends unexpectedly, to end this process too.
 
-    Meanwhile `keep` writes the files again by which clients find it, if they were removed.
+    Meanwhile `keep` writes the files by which clients find the server again if they were removed.
     """
     assert server.task is not None
     while not server.task.done():
@@ -112,7 +112,7 @@ async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
 
 
 def _own_listener(runtime: Runtime) -> socket.socket:
-    """Listen on the port of this home, and store it if it is new.
+    """Listen on the port of this home, and store a new port. Raises Refused.
 
     A port that another program uses is given up permanently: if two homes kept the same port, their
     addresses would depend on which of them starts first.

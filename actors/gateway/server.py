@@ -41,7 +41,7 @@ def url_of(listener: socket.socket, scheme: str = "http") -> str:
 
 
 def tls_of(http: HttpConfig) -> ssl.SSLContext | None:
-    """Return the TLS context, None without TLS; raise Refused naming the invalid setting.
+    """Return the TLS context, None without TLS. Raises Refused, which names the invalid setting.
 
     Also refuses settings that would open the API to the network without encryption.
     """

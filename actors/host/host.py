@@ -169,7 +169,7 @@ class Host:
             await asyncio.sleep(RELAY_AGAIN_SECONDS)
 
     async def _keep_room(self) -> None:
-        """Remove files that no worker has needed for long, at the start and then once a day."""
+        """Remove files that no worker has needed for long, now and then once a day."""
         while True:
             in_use = {address.replace("/", ".") for address in self._processes.running}
             try:
@@ -374,7 +374,7 @@ class Host:
             self._tell(f"{text}; the lease ends in {left:.0f} s", "away")
 
     def _tell(self, text: str, state: str = "") -> None:
-        """Print a line, unless the last line was about the same state."""
+        """Print a line, unless the last line was about the same `state`."""
         if (state or text) != self._said and not self._is_stopping:
             self._said = state or text
             self._options.say(text)

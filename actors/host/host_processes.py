@@ -51,7 +51,7 @@ class HostedEntity:
 
     @property
     def is_running(self) -> bool:
-        """Whether the entity has, or is about to have, a process."""
+        """Whether the entity has a process, or one is being created."""
         process = self.process
         return not self.started.done() or (process is not None and not process.ended.done())
 
@@ -107,11 +107,11 @@ class HostProcesses:
 
     @property
     def running(self) -> dict[str, HostedEntity]:
-        """The entities that have a process, or are about to."""
+        """The entities that have a process, or for which one is being created."""
         return {address: one for address, one in self._entities.items() if one.is_running}
 
     def rows(self) -> tuple[HostProcess, ...]:
-        """Return the running processes, with the kernel's facts about each."""
+        """Return the running processes: address, incarnation, pid, kernel's figures."""
         return tuple(
             _row(address, one.incarnation, one.process)
             for address, one in self.running.items()
@@ -185,7 +185,7 @@ class HostProcesses:
             await kill_process(process)
 
     async def prepared(self) -> None:
-        """Wait until the first spawner is ready: fresh interpreters would only delay that."""
+        """Wait until the first spawner is ready: starting interpreters would delay it."""
         if self._fork is not None and self._fork.state == "starting" and not self._fork.restarts:
             await self._fork.await_spawner()
 
@@ -197,7 +197,7 @@ class HostProcesses:
     # --- ending ---------------------------------------------------------------------------------
 
     def signal(self, address: Address, incarnation: int, number: int) -> None:
-        """Signal a process (its group for SIGTERM and SIGKILL); report again a past exit."""
+        """Signal a process (its group for SIGTERM, SIGKILL); report a past exit again."""
         entity = self._entities.get(address)
         if entity is None or entity.incarnation != incarnation:
             self._exited(ExitedOnHost(address=address, incarnation=incarnation))
@@ -244,7 +244,7 @@ class HostProcesses:
             await kill_process(await asyncio.shield(entity.started))
 
     def kill_orphans(self) -> None:
-        """Kill descendants without an owner, each after a moment in which it may end by itself."""
+        """Kill descendants without an owner, unless they end by themselves in a moment."""
         self._orphans.kill()
 
     def _forget_oldest(self) -> None:
@@ -276,7 +276,7 @@ def _row(address: str, incarnation: int, process: LocalHandle | None) -> HostPro
 def _exit_of(
     address: Address, entity: HostedEntity, how: ProcessExit, process: LocalHandle
 ) -> ExitedOnHost:
-    """Return a process's exit; an exit because this host stops counts as from outside."""
+    """Return a process's exit; a clean exit at this host's stop counts as one by SIGTERM."""
     left = process.evidence()
     is_ours = entity.is_stopping and how.is_clean
     return ExitedOnHost(

@@ -79,7 +79,7 @@ async def join_home(
 
 
 async def leave_home(folder: HostFolder) -> HostRecord:
-    """Leave the home for good, and forget the key; raises Refused, Unavailable, OSError."""
+    """Leave the home permanently, and delete the key. Raises Refused, Unavailable, OSError."""
     record, key = folder.record(), folder.key()
     target = UplinkTarget(record.url, record.server_key, key.public, key.secret)
     try:
@@ -91,7 +91,7 @@ async def leave_home(folder: HostFolder) -> HostRecord:
 
 
 async def _ask(target: UplinkTarget, address: str, incarnation: int, body: BaseModel) -> BaseModel:
-    """Ask the supervisor one thing; raises KeyUnknown, Refused (with its reason), Unavailable."""
+    """Return the supervisor's reply. Raises KeyUnknown, Refused (with its reason), Unavailable."""
     is_unknown = asyncio.Event()
     endpoint = Endpoint(
         url=target.url,

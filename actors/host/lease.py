@@ -19,18 +19,18 @@ LaunchVerdict = Literal["start", "replace", "confirm", "ended", "stale"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The end of the lease, by the host's clock, and its supervisor; at first there is no lease."""
+    """The end of a host's lease (`steady_seconds`), and the supervisor that granted it."""
 
     epoch: str = ""
     ends_at: float = -math.inf
     seconds: float = 0.0
 
     def is_valid(self, now: float) -> bool:
-        """Whether processes may run."""
+        """Whether the host's processes may run at `now`."""
         return now < self.ends_at
 
     def left(self, now: float) -> float:
-        """Return for how many seconds they may run."""
+        """Return for how many seconds after `now` the host's processes may run."""
         return max(0.0, self.ends_at - now)
 
     def must_end(self, granted: LeaseRenewed) -> bool:
@@ -53,7 +53,8 @@ class Lease:
 def verdict_on_launch(incarnation: int, known: int | None, is_running: bool) -> LaunchVerdict:
     """Return the verdict on a launch; `known` is the address's last incarnation on this host.
 
-    A launch may arrive twice, or late.
+    A launch may arrive twice or late. 'stale' and 'ended' start nothing; 'replace' ends the running
+    process first.
     """
     if known is None or (incarnation > known and not is_running):
         return "start"

@@ -48,7 +48,7 @@ class RelayProcess:
         return cls(pid, pipe)
 
     def allow_until(self, until: float) -> None:
-        """Let the relay kill this process at `until` (by `steady_seconds`), unless set again."""
+        """Let the relay kill this process at `until` (`steady_seconds`), unless called again."""
         with suppress(BlockingIOError, BrokenPipeError):  # it hangs or has ended: we continue
             os.write(self._pipe, pack_deadline(until))
 
@@ -97,7 +97,7 @@ def _read_settings(pipe: int) -> dict[str, Any] | None:
 
 
 def _read_exactly(pipe: int, size: int) -> bytes:
-    """Return `size` bytes, or none at the end of the pipe."""
+    """Return the next `size` bytes of a pipe, b'' if the pipe ends before."""
     data = b""
     while len(data) < size:
         part = os.read(pipe, size - len(data))

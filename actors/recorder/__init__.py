@@ -1,1 +1,1 @@
-"""The process `recorder`: the only writer of event logs and message logs; others read them here."""
+"""The process `recorder`: the only writer of event logs and message logs."""

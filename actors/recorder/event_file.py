@@ -35,17 +35,17 @@ SOURCE = "source"
 
 @dataclass(frozen=True, slots=True)
 class ClosedLog:
-    """The remembered facts of a closed log, so that opening it again reads almost nothing."""
+    """Facts about a log that was closed, with which opening it again reads almost nothing."""
 
     place: LogPosition | None
     newest: float
 
 
 class EventFile(SegmentedJournal):
-    """The log of one agent; one process writes it.
+    """The event log of one agent; only this process writes it.
 
-    `before` is the last result of `close`, if this process had it open. Raises Corrupt, OSError
-    when it cannot be opened.
+    `before` is the last result of `shut`, if this process had the log open. Raises Corrupt, OSError
+    when the log cannot be opened.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class EventFile(SegmentedJournal):
         self._recall(path)
 
     def take_turn(self) -> bool:
-        """Return whether a segment has become full since the last call."""
+        """Return whether the active file was turned into a segment since the last call."""
         has_turned, self.has_turned = self.has_turned, False
         return has_turned
 
@@ -76,7 +76,7 @@ class EventFile(SegmentedJournal):
             self._remember(str(record.get(SOURCE)), record["ts"])
 
     def append_events(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
-        """Write (source, event) pairs like `write_events`, and wait until they are on disk."""
+        """Write (source, event) pairs like `write_events`, and sync; return the new events."""
         new = self.write_events(events)
         self.sync()
         return new
@@ -110,7 +110,7 @@ class EventFile(SegmentedJournal):
         return hash(source) in self._sources or (ts <= self._floor and self._is_logged(source, ts))
 
     def _is_logged(self, source: str, ts: float) -> bool:
-        """Whether the log contains an event, written not long after its time."""
+        """Whether the log contains the event of `source`, written soon after `ts`."""
         sought = json.dumps({SOURCE: source}, ensure_ascii=False, separators=(",", ":"))[1:-1]
         after = self._last_before(ts - SLACK_SECONDS)
         end = after + SEARCHED
@@ -123,7 +123,7 @@ class EventFile(SegmentedJournal):
         return False
 
     def _last_before(self, ts: float) -> int:
-        """Return the number of an event before which all happened before `ts`."""
+        """Return the number of the last event that is older than `ts`, by bisection."""
         low, high = self._reader.first() - 1, self._reader.last()
         while low < high:
             middle = (low + high + 1) // 2

@@ -64,7 +64,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Record until cancelled."""
+    """Record messages until cancelled."""
     recorder = Recorder(runtime.home, runtime.log, runtime.config.retention)
     arrived = MessageBatcher(runtime)
     reading = asyncio.create_task(arrived.read())
@@ -83,7 +83,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 async def _notify(runtime: Runtime, new: Sequence[Event]) -> None:
-    """Notify the readers of the logs about the new events."""
+    """Notify gateway, scheduler and tracer about the new events."""
     last = {event.agent_id: event for event in new}
     if not last:
         return
@@ -112,7 +112,7 @@ class MessageBatcher:
             self._arrived.set()
 
     async def receive(self, most: int) -> list[Received]:
-        """Wait for a message; return it with the messages soon after it, `most` in all.
+        """Wait for a message; return it with those that arrive soon after it, at most `most`.
 
         A message over which the recorder has crashed before comes alone.
         """
@@ -132,14 +132,14 @@ class UnwritableLog:
     lost: int
 
     def event(self, agent: AgentId, now: float) -> tuple[str, Event]:
-        """Return the event that reports it, with its source."""
+        """Return (source, event): the event that reports the gap in the log."""
         data = {"service": RECORDER, "reason": self.reason, "lost": self.lost}
         event = Event(type="agent.quarantined", agent_id=agent, ts=now, entity=RECORDER, data=data)
         return f"aside:{now}", event
 
 
 class Recorder:
-    """Turns batches of messages into lines and files. Pure except for the disk."""
+    """Writes batches of messages to event logs and message logs; knows no bus."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Recorder:
             return []
 
     def record(self, batch: Sequence[Received]) -> list[Event]:
-        """Write a batch and return the events that are new, with their seq, in order."""
+        """Write a batch of messages; return the new events in order, each with its seq."""
         reported: dict[AgentId, list[tuple[str, Event]]] = {}
         for received in batch:
             if isinstance(received.body, ReportEvents):
@@ -231,7 +231,7 @@ class Recorder:
             self._events.pop(agent).close()
 
     def _set_aside(self, agent: AgentId, error: Corrupt | OSError, lost: int) -> None:
-        """Continue without one agent's log; its own event reports that once it can be written."""
+        """Continue without one agent's log; once writable, the log gets an event about it."""
         if isinstance(error, OSError) and not is_about_place(error):
             raise error
         self._drop(agent)
@@ -335,7 +335,7 @@ def newest_ts(segment: Segment) -> float:
 
 
 def _source(received: Received, key: str, number: int) -> str:
-    """Return the source that identifies a repeated event: no worker can use another's key."""
+    """Return an event's source: `key`, bound to a sending worker, or message id and number."""
     header = received.header
     if key and is_worker(header.sender) and not key.startswith(f"{header.sender}:"):
         return f"{header.sender}:{key}"
@@ -351,7 +351,7 @@ def name_of(address: str) -> str:
 
 
 def _named(address: str, claimed: str) -> str:
-    """Return the name for an address in the log: its claimed name if that is its own."""
+    """Return the name to log for an address: `claimed` if it is the address's own name."""
     shown = shown_name(address, claimed)
     return name_of(address) if shown == address else shown
 

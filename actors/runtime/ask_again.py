@@ -30,7 +30,7 @@ async def ask_until_answered(
     *,
     id: bytes | None = None,
 ) -> "Received":
-    """Ask, and ask again (with the same `id`) if `to` dies meanwhile.
+    """Return the reply of `to`; ask again with the same `id` each time `to` dies.
 
     Raises Refused with the receiver's reason, InvalidInput if the receiver raised that.
     """
@@ -65,7 +65,7 @@ async def ask_for(
 ) -> Reply:
     """Like `ask_until_answered`, for a reply that needs no record: return its body, an `expect`.
 
-    Raises DeadlineExceeded if it does not come in time, however often `to` was asked.
+    Raises DeadlineExceeded if no reply comes within `within_seconds`, however often `to` was asked.
     """
     try:
         async with asyncio.timeout(within_seconds):

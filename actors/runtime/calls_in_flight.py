@@ -31,7 +31,7 @@ class CallInFlight:
     """One call: the messages that await its answer, the newest last, and its task.
 
     `digest` returns the digest that distinguishes questions with the same id. `is_stored`: its
-    answer is stored; `ends_with_sender`: it is cancelled when its sender is gone.
+    answer is stored; `ends_with_sender`: the call is cancelled when its sender is gone.
     """
 
     requests: list[Received]
@@ -47,11 +47,11 @@ class CallInFlight:
         return self.requests[-1].header.sender
 
     def is_ending(self) -> bool:
-        """Whether its task will give no answer any more."""
+        """Whether the call's task has ended or is being cancelled: it gives no answer."""
         return self.task.done() or bool(self.task.cancelling())
 
     def keep(self) -> None:
-        """Revoke the planned cancellation, if there is one."""
+        """Revoke the planned cancellation of the call, if there is one."""
         if self.cancellation is not None:
             self.cancellation.cancel()
             self.cancellation = None
@@ -81,7 +81,10 @@ class CallsInFlight:
         park_after_seconds: float,
         *alongside: Coroutine[Any, Any, object],
     ) -> None:
-        """Pass messages to `take` until it is idle for `park_after_seconds` or `alongside` ends."""
+        """Pass messages to `take` until one of `alongside` ends; parks when idle for long.
+
+        The process parks after `park_after_seconds` without messages and calls.
+        """
         self._runtime.endpoint.on_down = self.peer_down
         await self._runtime.ready()
         taking = take_until_idle(
@@ -122,7 +125,7 @@ class CallsInFlight:
         self._tasks.start(self.reply(received, answer))
 
     def cancel(self, sender: str, id: bytes) -> None:
-        """Cancel a call of this sender."""
+        """Cancel the call `id` of this sender, if it runs."""
         if (call := self._calls.get((sender, id))) is not None:
             call.task.cancel()
 
@@ -138,7 +141,7 @@ class CallsInFlight:
                 call.cancellation = loop.call_later(self._orphan_seconds, call.task.cancel)
 
     async def reply(self, received: Received, body: MessageBody) -> None:
-        """Reply; a sender that cannot be reached asks again after its restart."""
+        """Send an answer; a sender that cannot be reached asks again after its restart."""
         try:
             await self._runtime.reply(received, body)
         except TransportError as error:

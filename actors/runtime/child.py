@@ -84,7 +84,7 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def exit_now(code: int) -> None:
-    """End this process now; no exit hook or thread inherited from a preload may delay it."""
+    """Exit at once, without exit hooks or threads inherited from the spawner."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -167,7 +167,7 @@ def redirect_output(log: Path) -> None:
 
 
 def rotate_output(log: Path) -> None:
-    """Begin the next file if our stderr goes into this log and it is large; OSErrors are ignored.
+    """Rotate a large log if our stderr goes into it; OSErrors are ignored.
 
     It is called after each line: a server can fill a disk in the minutes before a restart. Until
     the file is large, that costs one system call.

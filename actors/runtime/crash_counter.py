@@ -61,7 +61,7 @@ class ProcessNote:
 
 
 class CrashCounter:
-    """The counts of one address, kept in `folder`. `last_end` is the cause of its own last crash.
+    """The crash counts of one address, in `folder`; `last_end` is the cause of its last crash.
 
     `limit` crashes make a message poison.
     """
@@ -109,12 +109,12 @@ class CrashCounter:
                 self._emptied.set()
 
     def done(self, id: str) -> None:
-        """Record that a message is done: it has crashed no process."""
+        """Record that a message is done and has crashed no process; clear its count."""
         self.end(id)
         self.forget(id)
 
     def together(self, ids: Sequence[str]) -> int:
-        """Return how many of the first `ids` may be handled together: a suspect alone."""
+        """Return how many of the first `ids` may be handled together; a suspect only alone."""
         if not ids or self.is_suspect(ids[0]):
             return min(1, len(ids))
         return next((number for number, id in enumerate(ids) if self.is_suspect(id)), len(ids))
@@ -132,7 +132,7 @@ class CrashCounter:
         return self._counts.get(id, 0) >= self._limit
 
     def forget(self, id: str) -> None:
-        """Restart the count of this message."""
+        """Set a message's crash count to zero."""
         if self._counts.pop(id, None) is not None:
             self._save()
 
@@ -146,7 +146,7 @@ class CrashCounter:
         return self._counts.get(key, 0) >= LIMIT
 
     def doing(self, step: str) -> None:
-        """Record in words the activity of this incarnation."""
+        """Write the activity `step` (words) into this incarnation's note."""
         mark = READY if self._is_ready else ""
         at = f"{PLACE}{self.position}" if self.position else ""
         note = f"{self._incarnation}{mark}{at} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
@@ -195,7 +195,7 @@ class CrashCounter:
 
 @contextmanager
 def _as_far_as_it_fits() -> Iterator[None]:
-    """Skip a note for which the disk has no room: it is no reason to stop or to wait."""
+    """Ignore a full disk in the block: a lost note is no reason to stop or to wait."""
     try:
         with waiting(None):
             yield

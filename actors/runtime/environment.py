@@ -40,7 +40,7 @@ KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND, TRACER_KIND, TOOLS_KIND})
 
 
 def naming_settings(kind: str, address: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of a process that name variables which only it may see.
+    """Return the settings that name variables which only this process may see.
 
     The person's gateway has its channels, a host of tools its one server.
     """
@@ -78,7 +78,7 @@ def holds_secrets(kind: str, settings: Mapping[str, Any]) -> bool:
 
 
 def secret_names(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the set variables that only one kind of process may see."""
+    """Return the names of set variables that are given to one kind of process only."""
     return tuple(
         sorted(
             name

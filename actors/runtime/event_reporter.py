@@ -51,7 +51,7 @@ class EventReporter:
             await self._is_idle.wait()
 
     async def run(self) -> None:
-        """Send batches while the actor lives."""
+        """Send batches until cancelled."""
         while True:
             await self._has_work.wait()
             await self._gather()
@@ -62,7 +62,7 @@ class EventReporter:
             self._is_idle.set()
 
     async def _gather(self) -> None:
-        """Let soon following events join the batch, unless `flush` waits for it."""
+        """Wait a moment for further events of the batch, unless `flush` is waiting."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GATHER_SECONDS):
                 await self._is_hurried.wait()

@@ -21,7 +21,7 @@ Gate = Callable[[], Awaitable[None]]
 
 
 class GatedEndpoint(Endpoint):
-    """An endpoint that awaits `gate` before it sends; None: no gate."""
+    """An endpoint that awaits `gate`, if there is one, before it sends durable messages."""
 
     gate: Gate | None = None
     _recorded: list[Received] | None = None

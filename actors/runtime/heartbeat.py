@@ -49,7 +49,7 @@ class HeartbeatSender:
         self._zombies: frozenset[int] = frozenset()
 
     def show(self, state: EntityState) -> None:
-        """Set the current state; the latest is reported soon, if it is new."""
+        """Set the current state; a new state is reported after SETTLE_SECONDS."""
         if state != self._state:
             self._note(state)
         self._state = state
@@ -74,7 +74,7 @@ class HeartbeatSender:
             self._on_report(self._state)
 
     async def run(self) -> None:
-        """Send heartbeats while the actor lives."""
+        """Send heartbeats until cancelled."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:

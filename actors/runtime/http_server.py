@@ -103,13 +103,13 @@ class TimedConnection(asyncio.Protocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass it on."""
+        """Tell uvicorn's protocol that the connection has ended."""
         self._cancel_deadline()
         if self._transport is not None:
             self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass a piece on; outside of a request it begins a head."""
+        """Pass received bytes to uvicorn; outside of a request they begin a head."""
         if self._transport is None or self._transport.is_closing():
             return
         if not self._requests:
@@ -117,15 +117,15 @@ class TimedConnection(asyncio.Protocol):
         self._inner.data_received(data)
 
     def eof_received(self) -> None:
-        """Pass it on."""
+        """Tell uvicorn's protocol that the client sends no more bytes."""
         self._inner.eof_received()
 
     def pause_writing(self) -> None:
-        """Pass it on."""
+        """Tell uvicorn's protocol to stop writing."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass it on."""
+        """Tell uvicorn's protocol to continue writing."""
         self._inner.resume_writing()
 
     @contextmanager
@@ -168,12 +168,12 @@ class _Server(uvicorn.Server):
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
-        """Let `serve` return."""
+        """Make `serve` return soon."""
         self.should_exit = True
         self._stopping.set()
 
     async def main_loop(self) -> None:
-        """Return when the server must stop; read the date until then."""
+        """Return when the server must stop; update the Date header until then."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 async with asyncio.timeout(DATE_SECONDS):

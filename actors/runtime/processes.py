@@ -66,7 +66,7 @@ def kill_trees(processes: Iterable[psutil.Process]) -> None:
 
 
 def kill_all(processes: Iterable[psutil.Process]) -> None:
-    """Kill each of these processes that has not been replaced by another process."""
+    """Kill each of these processes, unless its pid belongs to another process now."""
     for process in processes:
         try:
             process.kill()
@@ -96,7 +96,7 @@ def all_processes() -> Iterator[psutil.Process]:
 def end_commands(home: Path, linger_seconds: float = LINGER_SECONDS) -> list[int]:
     """Kill the commands left in a home whose actors are all dead; return their pids.
 
-    Blocks for the linger, if there is any command, and for as long as the kernel takes to kill.
+    Blocks for `linger_seconds` if there is a command, and until the killed ones have ended.
     """
     deadline = time.monotonic() + linger_seconds
     while (commands := commands_in(home)) and time.monotonic() < deadline:

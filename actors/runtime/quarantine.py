@@ -45,7 +45,7 @@ class Quarantine:
         self._has_gone = Signal()
 
     def wants(self, received: Received) -> bool:
-        """Whether a message must not be delivered."""
+        """Whether a message must be quarantined: it has crashed this actor repeatedly."""
         return (
             is_durable(received)
             and not isinstance(received.body, DeadLetter)
@@ -55,8 +55,8 @@ class Quarantine:
     async def opened(self, received: Received) -> Received:
         """Return a message, or the message inside a letter that is sent back from the dead letters.
 
-        If a message comes back before its quarantine is complete, it waits: the completion would
-        acknowledge it, too.
+        A message that comes back before its quarantine is complete waits for that: the completion
+        would acknowledge it, too.
         """
         body = received.body
         if not isinstance(body, RetryLetter) or received.header.sender != HUMAN:
@@ -71,7 +71,7 @@ class Quarantine:
         return self._carriers.pop(received.header.id, None)
 
     async def add(self, received: Received) -> None:
-        """Turn a message into a dead letter; the caller acknowledges it at once.
+        """Send a message to the gateway as a dead letter; the caller then acknowledges it.
 
         It is safe to interrupt and repeat this.
         """

@@ -71,7 +71,7 @@ Result = TypeVar("Result")
 
 
 class Parking(Exception):
-    """Raised by `serve` when it has nothing to do: the process ends, the next message wakes it."""
+    """Raised by `serve` to park: the process ends, and the next message starts it again."""
 
 
 class Runtime:
@@ -164,7 +164,7 @@ class Runtime:
         return received
 
     async def receive_ahead(self) -> Received:
-        """Return the next message for later handling, which `take_up` marks."""
+        """Return the next message for later handling, which begins with `take_up`."""
         return await self._inbox.get()
 
     def take_up(self, ids: Sequence[str]) -> int:
@@ -180,7 +180,7 @@ class Runtime:
 
     @asynccontextmanager
     async def handling(self, received: Received) -> AsyncIterator[None]:
-        """Count a message as being handled, beside others.
+        """Count a message as being handled in the block, beside others.
 
         After an error it still counts: the process that dies of the error died over this message.
         """
@@ -375,7 +375,7 @@ def run_loop(main: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _wire(launch: ActorLaunch, noise: float) -> Wire:
-    """Return the connection to the router, with injected faults for a chaos test."""
+    """Return the connection to the router; `noise` injects faults for a chaos test."""
     wire = ZmqWire(launch.router_url, routing_id(launch.ticket))
     if not noise:
         return wire
@@ -415,7 +415,7 @@ async def _run(launch: ActorLaunch, config: Config, serve: Serve, waits_for_room
 async def _say_hello(
     launch: ActorLaunch, endpoint: Endpoint, stop_signal: asyncio.Event
 ) -> int | None:
-    """Connect; return an exit code if this process must end here, None otherwise."""
+    """Connect to the router; return an exit code if the process must end, else None."""
     log = logger()
     hello = asyncio.create_task(endpoint.start(within_seconds=HELLO_SECONDS))
     stopped = asyncio.create_task(stop_signal.wait())

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class OwnHost:
     """A host that the home has started.
 
-    `is_ready`: it has joined and can be reached. `is_gone`: it has ended, its lease too, or it has
-    not joined in time. `idle_seconds` is the time since it last ran a process.
+    `is_ready`: the host has joined and can be reached. `is_gone`: the host and its lease have
+    ended, or it has not joined in time. `idle_seconds` is the time since it last ran a process.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Decision:
 
 
 def decide(hosts: Sequence[OwnHost], limits: Limits, *, is_needed: bool) -> Decision:
-    """Return the decision; `is_needed`: work waits for a host, or all machines are busy.
+    """Return which hosts to start and end; `is_needed`: work waits, or all machines are busy.
 
     One host is started at a time: whether another is needed shows when it runs.
     """

@@ -18,7 +18,7 @@ class HostEnd:
 
 
 class LauncherFailed(Exception):
-    """The launcher could not execute a request; its text is the reason."""
+    """The launcher could not execute a request; the exception's text is the reason."""
 
 
 def label_of(home: Home) -> str:

@@ -72,7 +72,7 @@ class KubernetesLauncher:
         )
 
     async def start(self, name: str, line: str) -> None:
-        """Create a pod with its invitation."""
+        """Create a host's pod, which joins by the invitation `line`."""
         await self._call("POST", self._pods, json=pod(name, line, self._label, self._settings))
 
     async def instances(self) -> dict[str, HostEnd | None]:
@@ -87,7 +87,7 @@ class KubernetesLauncher:
         await self._call("DELETE", f"{self._pods}/{name}", may_lack=True)
 
     async def close(self) -> None:
-        """Close connections; pods stay, and are found again."""
+        """Close connections; pods stay, and the next launcher finds them."""
         await self._client.aclose()
 
     async def _call(
@@ -170,7 +170,7 @@ def end_of(item: Mapping[str, Any]) -> HostEnd | None:
 
 
 def find_cluster(kubeconfig: Path = KUBECONFIG, account: Path = ACCOUNT) -> Cluster:
-    """Return the cluster of this pod, or of the kubeconfig; raises Refused."""
+    """Return the cluster of this pod, else of the kubeconfig. Raises Refused without one."""
     if account.is_dir():
         namespace = (account / "namespace").read_text().strip()  # plain: mounted by Kubernetes
         tls = ssl.create_default_context(cafile=str(account / "ca.crt"))

@@ -14,7 +14,7 @@ class Launcher(Protocol):
     """Starts and ends hosts at one kind of place; each method raises LauncherFailed."""
 
     async def start(self, name: str, line: str) -> None:
-        """Start a host that joins by this invitation."""
+        """Start a host that joins by the invitation `line`."""
 
     async def instances(self) -> dict[str, HostEnd | None]:
         """Return the started hosts, each with the reason of its end, None while it lives."""
@@ -24,11 +24,11 @@ class Launcher(Protocol):
         """End a host, if there is one of this name."""
 
     async def close(self) -> None:
-        """Release all resources: this process ends."""
+        """Release all resources before this process ends."""
 
 
 def launcher_for(config: Config, home: Home) -> Launcher:
-    """Return the launcher that the settings name; raises Refused, OSError."""
+    """Return the launcher that the settings name. Raises Refused, OSError."""
     if config.hosts.launcher == "local":
         return LocalLauncher(home, dict(os.environ))
     if config.hosts.launcher == "kubernetes":

@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 1.0
 
 
 class LocalLauncher:
-    """Starts `command` for each host; raises OSError if the folders cannot be made."""
+    """Starts `command` for each host. Raises OSError if the folders cannot be made."""
 
     def __init__(
         self, home: Home, environ: Mapping[str, str], command: Sequence[str] = COMMAND
@@ -35,7 +35,7 @@ class LocalLauncher:
         make_private_folder(self._folder)
 
     async def start(self, name: str, line: str) -> None:
-        """Start a host with its invitation; raises LauncherFailed."""
+        """Start a host with the invitation `line`. Raises LauncherFailed."""
         folder = self._folder / name
         try:
             make_private_folder(folder)

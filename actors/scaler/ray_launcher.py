@@ -97,11 +97,11 @@ class RayLauncher:
         return await self._run(self._instances)
 
     async def end(self, name: str) -> None:
-        """End a host and free its place."""
+        """End a host and free its placement group."""
         await self._run(lambda: self._end(name))
 
     async def close(self) -> None:
-        """Disconnect from the cluster; hosts stay, and are found again."""
+        """Disconnect from the cluster; hosts stay, and the next launcher finds them."""
         await self._run(self._ray.shutdown)
         self._thread.shutdown()
 
@@ -130,7 +130,10 @@ class RayLauncher:
         )
 
     def _instances(self) -> dict[str, HostEnd | None]:
-        """Return a row for each placement group; only its actor's answer proves that it lives."""
+        """Return the end of each host with a placement group, None while the host lives.
+
+        Only an answer of the host's actor proves that the host lives.
+        """
         groups = self._ray.util.placement_group_table().values()
         return {
             group["name"]: self._end_of(group["name"], group["state"])

@@ -34,7 +34,7 @@ MakeLauncher = Callable[[Config, Home], Launcher]
 
 
 class Scaler:
-    """The hosts that this home starts; `look` is one comparison."""
+    """Starts and ends this home's own hosts; each `look` compares need and hosts once."""
 
     def __init__(self, runtime: Runtime, launcher: Launcher) -> None:
         self._runtime = runtime
@@ -54,7 +54,7 @@ class Scaler:
         self._closed_until = 0.0
 
     async def run(self) -> None:
-        """Compare forever."""
+        """Call `look` periodically until cancelled."""
         while True:
             try:
                 await self.look()
@@ -91,7 +91,7 @@ class Scaler:
     def _own(
         self, name: str, row: HostInfo | None, ends: dict[str, HostEnd | None], now: float
     ) -> OwnHost:
-        """Return the facts about an own host; log the reason of its end once."""
+        """Return the facts about a host that this home started; log why it ended, once."""
         since = self._since.setdefault(name, now)
         if row is None or row.state != "ready" or row.processes:
             self._worked[name] = now
@@ -112,7 +112,7 @@ class Scaler:
         )
 
     def _is_needed(self, table: HostTable) -> bool:
-        """Whether a host of ours would take waiting work, or all machines are busy."""
+        """Whether a host with our labels would get waiting work, or all machines are busy."""
         if any(self._labels.issuperset(labels) for labels in table.unplaced):
             return True
         if table.workers == 0 or self._runtime.config.hosts.launcher == "local":
@@ -138,7 +138,7 @@ class Scaler:
         await self._launcher.start(name, answer.line)
 
     async def _end(self, name: str, *, is_known: bool) -> None:
-        """Remove a host's work and key, then end it; a host with work that cannot move stays."""
+        """Remove a host's work and key, then end it; a host whose work cannot move stays."""
         if is_known:
             answer = await self._ask(ChangeHost(name=name, how="remove"), CHANGE_SECONDS)
             if isinstance(answer, RefusedReply):
@@ -149,7 +149,7 @@ class Scaler:
         self._log.info("ended a host", host=name)
 
     def _failed(self, reason: str) -> None:
-        """Wait before the next start, longer each time."""
+        """Log a failed start, and wait before the next one, longer each time."""
         wait = min(2.0**self._failures, LONGEST_WAIT_SECONDS)
         self._failures += 1
         self._closed_until = time.monotonic() + wait

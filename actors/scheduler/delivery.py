@@ -26,13 +26,13 @@ KEPT_OUTPUT = 4000
 
 
 class NoReceiver(Exception):
-    """The agent is unavailable: it is in the archive, or was brought back and not resumed."""
+    """The agent cannot receive: archived, or restored from the archive and not resumed."""
 
 
 async def deliver(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: float) -> None:
-    """Send a firing to its coordinator and report it, each once, also after a crash.
+    """Send a firing to its agent's coordinator and report it, each once, also after a crash.
 
-    Raises TransportError if the router does not accept it now, NoReceiver.
+    Raises TransportError if the router does not accept the message now, NoReceiver.
     """
     action = {"action": firing.action.type, "payload": firing.action.payload}
     body = TriggerFired(agent=agent, firing=firing.id, **{**dict(firing), **action})
@@ -75,7 +75,7 @@ async def _report(
 
 
 def rule_against(home: Home, firing: TriggerRun) -> str:
-    """Return the rule of the person that is against a callback of the team's, '' if none is.
+    """Return why a rule of the person forbids a callback that the team made, '' if none does.
 
     Nobody can be asked at this point, so a callback that needs approval is refused, too.
     """
@@ -95,7 +95,7 @@ def rule_against(home: Home, firing: TriggerRun) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
-    """The result of a callback: in words, whether it succeeded, and the end of its output."""
+    """The result of a callback in words, whether it succeeded, and its last output."""
 
     text: str
     is_well: bool

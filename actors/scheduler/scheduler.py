@@ -69,7 +69,7 @@ class Scheduler:
         self._reload_at = 0.0
 
     async def run(self) -> None:
-        """Schedule forever."""
+        """Schedule until cancelled."""
         self._store.load()
         await first_to_end(self._receive(), self._fire_due(), self._background.until_broken())
 
@@ -121,14 +121,16 @@ class Scheduler:
             await self._time.wait(self._next(), self._news)
 
     def _reload_damaged(self) -> None:
-        """Read the damaged triggers again at intervals."""
+        """Read the damaged trigger files again, at most every RELOAD_SECONDS."""
         now = self._time.now()
         if self._store.damaged and now >= self._reload_at:
             self._reload_at = now + RELOAD_SECONDS
             self._store.load_again()
 
     def _next(self) -> float | None:
-        """Return the next time at which work is due or retried; None: only after a message."""
+        """Return the next time at which work is due or retried; None: only a message brings work.
+
+        None: only a message brings work."""
         reload = self._reload_at if self._store.damaged else None
         due = [book.next_due for book in self._store.trigger_sets.values()]
         return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)

@@ -32,7 +32,7 @@ Report = Callable[[Event], None]
 
 
 class TriggerRequests:
-    """Executes requests. Their effects are on disk when it replies."""
+    """Executes requests about triggers; their effects are on disk before the reply."""
 
     def __init__(self, store: TriggerStore, config: Config, report: Report) -> None:
         self._store = store

@@ -50,13 +50,13 @@ class TriggerStore:
             self._reload(agent)
 
     def has_any(self, agent: AgentId) -> bool:
-        """Whether an agent has usable triggers; reads the triggers of an agent that was away."""
+        """Whether an agent has usable triggers; reads them if the agent was archived until now."""
         if not any(agent in known for known in (self.trigger_sets, self.damaged, self._without)):
             self._reload(agent)
         return agent in self.trigger_sets
 
     def _reload(self, agent: AgentId) -> None:
-        """Read the triggers of an agent that was away, or whose file was damaged."""
+        """Read the triggers of an agent that was archived, or whose file was damaged."""
         self.damaged.pop(agent, None)
         self._load_one(agent)
         if agent in self.trigger_sets:
@@ -90,7 +90,7 @@ class TriggerStore:
         return damage
 
     def book(self, agent: AgentId) -> TriggerSet:
-        """Return an agent's trigger set, an empty set if it has none; Corrupt, InvalidInput."""
+        """Return an agent's trigger set, maybe empty. Raises Corrupt; InvalidInput: no agent."""
         if not self.is_there(agent):
             self.forget(agent)
             raise InvalidInput(f"there is no agent '{agent}'")
@@ -113,7 +113,7 @@ class TriggerStore:
             raise self._quarantine(book.agent, error) from error
 
     def forget(self, agent: AgentId) -> None:
-        """Forget the triggers of an agent that is away; its file is read when it is back."""
+        """Forget the triggers of an archived agent; they are read when it is restored."""
         self.trigger_sets.pop(agent, None)
         self._logs.pop(agent, None)
 
@@ -122,7 +122,10 @@ class TriggerStore:
         return is_folder(self._folder(agent).path)
 
     def catch_up(self, book: TriggerSet, now: float) -> bool:
-        """Apply the events since the last call; return whether a trigger changed. Corrupt."""
+        """Apply the events since the last call; return whether a trigger changed.
+
+        Raises Corrupt.
+        """
         log, is_changed = self._log_of(book.agent), False
         try:
             if book.seen > log.last():
@@ -134,7 +137,10 @@ class TriggerStore:
         return is_changed
 
     def start_watching(self, book: TriggerSet) -> None:
-        """Let a trigger set that has read no events begin at the log's end; Corrupt."""
+        """Let a trigger set that has read no events begin at the log's end.
+
+        Raises Corrupt.
+        """
         try:
             book.seen = self._log_of(book.agent).last()
         except (OSError, Corrupt) as error:

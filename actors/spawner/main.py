@@ -60,7 +60,7 @@ need: until then the processors have other work. A request waits for the prepara
 
 
 class Piece(NamedTuple):
-    """A preparation that children share, made once the spawner was idle for its quiet time."""
+    """A preparation that children share; made when the spawner was idle for `quiet_seconds`."""
 
     prepare: Callable[[], object]
     quiet_seconds: float = 0.0
@@ -110,7 +110,7 @@ def prepare_all(pieces: list[Piece]) -> None:
 
 
 def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
-    """Yield requests until the other end is closed; make preparations while there is none."""
+    """Yield requests until the other end is closed; prepare `pieces` while none arrives."""
     while True:
         if pieces and not select.select([link], [], [], pieces[0].quiet_seconds)[0]:
             pieces.pop(0).prepare()
@@ -123,7 +123,7 @@ def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any
 
 
 def probe() -> None:
-    """Find the capabilities of the sandbox here."""
+    """Find the capabilities of the sandbox on this machine, for all children."""
     from agiraph.tools.sandbox.probe import probe
 
     probe()
@@ -144,7 +144,7 @@ def prepare_texts() -> None:
 
 
 def prepare_schemas() -> None:
-    """Check the JSON Schema of a team's turns: the first check takes 40 milliseconds."""
+    """Validate the JSON Schema of a team's turns once: the first time takes 40 milliseconds."""
     from agiraph.core.results import check_schema, misfits
     from agiraph.roles.decisions import SCHEMA
 
@@ -152,9 +152,9 @@ def prepare_schemas() -> None:
 
 
 def clean_up(homes: Collection[Path], supervisor_pid: int, linger_seconds: float) -> None:
-    """Kill the commands left by dead actors; a supervisor that still runs does it itself.
+    """Kill the commands left by dead actors, unless the supervisor still runs and does so.
 
-    On a host they are killed at once: elsewhere their actors may be started a second later.
+    On a host they are killed at once: another host may start their actors a second later.
     """
     if not homes:
         return
@@ -168,7 +168,7 @@ def clean_up(homes: Collection[Path], supervisor_pid: int, linger_seconds: float
 
 
 def preload(names: tuple[str, ...]) -> list[str]:
-    """Import each module that exists; a module that exists and fails to import raises."""
+    """Import the modules that exist; return their names. Raises what a failing import raises."""
     loaded = []
     for name in names:
         try:
@@ -190,7 +190,7 @@ def answer(link: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def fork_actor(link: socket.socket, request: dict[str, Any]) -> int:
-    """Fork twice, wait until the actor is adopted, let it begin; return its pid."""
+    """Fork twice, wait until the actor is the supervisor's child, let it begin; return its pid."""
     launch = ActorLaunch.unpack(request["launch"])
     assert_single_thread()
     go_read, go_write = os.pipe()
@@ -218,7 +218,7 @@ def _between(
     request: dict[str, Any],
     pipes: tuple[int, int, int, int],
 ) -> None:
-    """Fork the actor, report its pid and exit: never returns."""
+    """Fork the actor, report its pid and exit; does not return."""
     go_read, go_write, pid_read, pid_write = pipes
     code = 1
     try:
@@ -238,7 +238,7 @@ def _between(
 
 
 def assert_single_thread() -> None:
-    """Raise RuntimeError if a fork would copy locks that another thread may hold."""
+    """Raise RuntimeError if this process has threads: a fork would copy their locks."""
     tasks = "/proc/self/task"
     count = (
         len(os.listdir(tasks))  # plain: /proc
@@ -251,13 +251,13 @@ def assert_single_thread() -> None:
 
 
 def send_frame(link: socket.socket, value: dict[str, Any]) -> None:
-    """Send one map."""
+    """Send one map as a frame."""
     data: bytes = msgpack.packb(value, use_bin_type=True)
     link.sendall(len(data).to_bytes(4, "big") + data)
 
 
 def receive_frame(link: socket.socket) -> dict[str, Any] | None:
-    """Return the next map, or None when the other end is closed."""
+    """Return the map of the next frame, None when the other end is closed."""
     head = _receive_exactly(link, 4)
     data = _receive_exactly(link, int.from_bytes(head, "big")) if head else None
     return None if data is None else msgpack.unpackb(data, raw=False)

@@ -23,7 +23,7 @@ from agiraph.tools.table import tool_names
 
 
 class WorkerRecords:
-    """Reads the records of workers. Its methods read files, and raise Refused, OSError."""
+    """Reads the records of workers. All methods read files, and raise Refused, OSError."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -31,7 +31,7 @@ class WorkerRecords:
         self._policies = ApprovalPolicyFile(home.path, tool_names())
 
     def sender(self, sender: str) -> Member | None:
-        """Return the worker at this address; None for a process that always runs at home."""
+        """Return the worker at this address, None for a process that always runs at home."""
         return member_at(sender, self._home, self._boards) if is_worker(sender) else None
 
     def check_own_tool(self, sender: str, tool: str, arguments: JsonObject) -> None:

@@ -75,7 +75,7 @@ class Tracer:
         self._news.set()
 
     async def run(self) -> None:
-        """Send forever."""
+        """Send spans until cancelled."""
         wait = FIRST_WAIT_SECONDS
         while True:
             if await self.send_pending():
@@ -99,7 +99,10 @@ class Tracer:
         return True
 
     async def _page(self, agent: str) -> bool | None:
-        """Send the spans of one page of an agent's events; None if there is none."""
+        """Send the spans of one page of an agent's events; None if there is no new event.
+
+        Return whether the collector accepted them.
+        """
         state = self._states.get(agent) or SpanBuilderState()
         events = self._page_of(agent, state.cursor)
         if not events:
@@ -149,7 +152,7 @@ class Tracer:
 
 
 def _load(file: Path) -> dict[str, SpanBuilderState] | None:
-    """Return the stored state, None if there is none; Corrupt."""
+    """Return the stored state, None if no state is stored. Raises Corrupt."""
     try:
         stored = parse_json(read_bytes(file))
         return {agent: SpanBuilderState(**state) for agent, state in stored.items()}
@@ -167,7 +170,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Trace until cancelled, then send the rest."""
+    """Send spans until cancelled, then send the remaining ones."""
     telemetry = runtime.config.telemetry
     try:
         exporter = SpanExporter(

@@ -58,7 +58,10 @@ ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
 
 
 def start_server(proxy: LlmProxy, config: DoorConfig, port: int) -> tuple[HttpServer, int]:
-    """Serve on `port` of the loopback, or a free port if it is in use; return the port. Refused."""
+    """Start the server on the loopback at `port`, or a free port; return it and the port.
+
+    Raises Refused if it cannot listen.
+    """
     try:
         listener = listen(HOST, dict.fromkeys((port, 0)), config.stall_seconds)
     except OSError as error:
@@ -104,7 +107,7 @@ def format_of(path: str) -> WireFormat:
 
 
 class _Guard:
-    """Refuses invalid requests; stores the token and its grant in the state of valid requests."""
+    """Middleware that refuses invalid requests, and stores token and grant of valid ones."""
 
     def __init__(self, app: ASGIApp, proxy: LlmProxy, port: int) -> None:
         self._app = app
@@ -300,7 +303,8 @@ def _google_body(request: Request, body: JsonObject) -> JsonObject:
 class _Answer(Response):
     """The answer to a call, written while the call runs.
 
-    If it stops before its end, its connection is closed, so that the client sees it is incomplete.
+    If the answer stops early, the connection is closed, so that the client sees that it is
+    incomplete.
     """
 
     def __init__(self, proxy: LlmProxy, asked: ProxyRequest) -> None:

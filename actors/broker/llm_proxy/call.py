@@ -95,9 +95,9 @@ class ProxyReply:
 
 @dataclass(slots=True, kw_only=True)
 class ProxyCall:
-    """One call of `request`, which was converted from `asked`; `run` it once.
+    """One model call: the agent's request `asked`, and the canonical `request` made of it.
 
-    `on_failure` is called if the call fails.
+    Call `run` once. `on_failure` is called if the call fails.
     """
 
     asked: ProxyRequest

@@ -49,7 +49,7 @@ class ProxyGrant(Record):
 
     @property
     def budget(self) -> Budget:
-        """The node's own bounds as a budget for each call; all of them may be empty."""
+        """The node's bounds as a budget that applies to each call; all limits may be None."""
         key = f"{self.run_id}/{self.node_id}/{self.attempt}"
         return Budget(scope="node", key=key, **self.bounds.model_dump())
 
@@ -73,7 +73,7 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
 
 
 class _Saved(Record):
-    """The contents of the file."""
+    """The contents of `system/doors.json`."""
 
     port: int = 0
     key: str
@@ -120,7 +120,7 @@ class ProxyGrantTable:
         return token, replaced
 
     def close(self, entity: str, *, token: str = "", up_to: int | None = None) -> list[str]:
-        """Close an entity's grant; return its digest (in a list, empty if there was none).
+        """Close an entity's grant; return the digests of closed grants, at most one.
 
         With a `token` only the grant of that token; with `up_to` only a grant that was opened by
         that incarnation or an earlier one.

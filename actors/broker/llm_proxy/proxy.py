@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class LlmProxy:
-    """The LLM proxy of the broker: serves the grants of the home, on the terms of `accounts`."""
+    """The LLM proxy of the broker: opens grants, and makes the calls of external agents."""
 
     def __init__(
         self,
@@ -138,12 +138,12 @@ class LlmProxy:
                 task.cancel()
 
     async def listen_again(self) -> None:
-        """Listen if grants are open since before a restart of this process; Refused."""
+        """Listen if grants are open since before a restart of this process. Raises Refused."""
         if not self._table.is_empty:
             await self.listen()
 
     async def listen(self) -> None:
-        """Listen, on the same port as before if possible; Refused."""
+        """Listen, on the same port as before if possible. Raises Refused."""
         async with self._starting:
             if self._server is None:
                 # In a thread: the import takes a fifth of a second, and heartbeats must continue.
@@ -163,7 +163,7 @@ class LlmProxy:
     # --- requests --------------------------------------------------------------------------------
 
     def grant(self, token: str) -> ProxyGrant | None:
-        """Return the grant of a token."""
+        """Return the grant of a token, None if the token has no open grant."""
         return self._table.grant(token)
 
     async def count(self, asked: ProxyRequest) -> int:
@@ -272,7 +272,7 @@ class LlmProxy:
         return await asyncio.get_running_loop().run_in_executor(self._judging, judge)
 
     def _own(self, asked: ProxyRequest, request: ModelRequest) -> ModelRequest:
-        """Return the canonical request with the terms of the grant; InvalidInput."""
+        """Return the canonical request with the grant's model, run and budget; InvalidInput."""
         grant = asked.grant
         own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
         model = model_for(request.model, grant, self._services.presets)

@@ -25,7 +25,7 @@ class Caller:
 
 
 class Callers:
-    """Judges the requests for one server. Its methods read files, and raise Refused, OSError."""
+    """Judges the requests for one server. All methods read files, and raise Refused, OSError."""
 
     def __init__(self, home: Home, configured: Servers, server: str) -> None:
         self._home = home

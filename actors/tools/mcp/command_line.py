@@ -23,7 +23,7 @@ SANDBOX_HOME = "/tmp"
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """The command: words, environment, and folder (None: any)."""
+    """A command to run: its words, environment, and working folder (None: any)."""
 
     words: tuple[str, ...]
     environment: Mapping[str, str]
@@ -48,8 +48,8 @@ def command_of(settings: McpServerConfig, environ: Mapping[str, str], home: Path
 def _in_docker(settings: McpServerConfig, environment: Mapping[str, str]) -> ServerCommand:
     """Return the command of a server with `wrap: docker IMAGE`.
 
-    The command line names its secrets without their values; of this machine it sees the folders
-    that its settings name. The container ends when its stdin is closed.
+    The command line names the server's secrets without their values; of this machine the server
+    sees the folders that its settings name. The container ends when its stdin is closed.
     """
     image = settings.wrap.removeprefix("docker ")
     words = ["docker", "run", "--rm", "--interactive", "--init"]

@@ -43,7 +43,7 @@ NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 class McpConnection:
     """The connection with one server, and its catalog.
 
-    `environ` contains the variables that its settings name.
+    `environ` contains the variables that the server's settings name.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class McpConnection:
                 raise Refused(problem) from None
 
     async def current_catalog(self, *, refresh: bool) -> ToolCatalog:
-        """Return the server's tools, or a catalog with the problem that hides them."""
+        """Return the server's catalog; `problem` in it says why its tools cannot be used."""
         try:
             session = await self.session()
         except Refused:
@@ -94,7 +94,7 @@ class McpConnection:
         return self.catalog
 
     def tool(self, tool: str) -> ServedTool:
-        """Return the tool that the server calls by this name. Raises Refused if there is none."""
+        """Return the tool with this name at the server. Raises Refused if there is none."""
         found = self.catalog.tool(tool)
         if found is None:
             raise Refused(f"server '{self._server}' has no tool '{tool}' now")
@@ -112,7 +112,7 @@ class McpConnection:
         return error_line(self.redacted(error.said)) if isinstance(error, ServerFailed) else ""
 
     def _last_words(self) -> str:
-        """Return the last lines on stderr of a server that failed to start."""
+        """Return the last lines on stderr of the server, joined by ' / '."""
         return " / ".join(self._said)
 
     async def close(self) -> None:

@@ -51,7 +51,7 @@ class OutgoingMessages:
 
 
 class IncomingMessages:
-    """The stream from a server; `on_end` is called at its end.
+    """The stream of messages from a server; `on_end` is called when the stream ends.
 
     `on_odd` is called with each line that is no message, `on_left_out` with the parts that are left
     out of an answer.
@@ -90,7 +90,7 @@ class IncomingMessages:
         return self._read.popleft()
 
     async def receive(self) -> Any:
-        """Return the next message."""
+        """Return the next message. Raises anyio.EndOfStream at the end."""
         try:
             return await self.__anext__()
         except StopAsyncIteration:
@@ -144,13 +144,13 @@ class IncomingMessages:
                 yield from self._messages_of(found)
 
     def _is_answer(self, said: Any) -> bool:
-        """Whether a value answers an open request."""
+        """Whether a value has the form of an answer to an open request."""
         if not isinstance(said, Mapping) or "method" in said:
             return False
         return bool({"result", "error"} & set(said)) and str(said.get("id")) in self._open
 
     def _answer(self, said: Mapping[str, Any]) -> Any:
-        """Return an object as an answer although it breaks the protocol's form."""
+        """Return an object that breaks the protocol's form as an answer of the SDK."""
         from mcp.shared.message import SessionMessage
         from mcp.types import JSONRPCResponse
 
@@ -175,7 +175,7 @@ class IncomingMessages:
 
 
 def _said_in(error: Exception) -> Any:
-    """Return the value sent instead of a message: an object, a list, or a text."""
+    """Return the value that the server sent instead of a message: an object, a list, a text."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

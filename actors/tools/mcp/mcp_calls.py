@@ -34,7 +34,7 @@ LISTS = {
 
 
 class McpConnectionLost(ServerFailed):
-    """The connection failed during a request."""
+    """The connection failed during a request, which the server may have executed."""
 
 
 async def call_tool(
@@ -57,7 +57,7 @@ async def call_tool(
 
 
 async def list_all(session: McpSession, what: str) -> list[JsonObject]:
-    """Return all of a server's tools, resources, resource templates or prompts."""
+    """Return all of a server's tools, resources, resource templates or prompts (`what`)."""
     found: list[JsonObject] = []
     cursors = set[str | None]()
     cursor: str | None = None
@@ -98,7 +98,7 @@ async def _get_prompt(session: McpSession, name: str, arguments: JsonObject) -> 
 
 
 async def _list_templates(session: McpSession) -> list[JsonObject]:
-    """Return the resource templates, which a server need not have."""
+    """Return the resource templates, [] if the server has none."""
     try:
         return await list_all(session, "resource_templates")
     except McpConnectionLost:

@@ -91,7 +91,7 @@ async def over_pipes(command: ServerCommand, on_line: OnLine) -> "AsyncIterator[
 
 
 async def _read(process: Process, to_session: Any, on_line: OnLine) -> None:
-    """Pass the server's messages on, until its stdout ends."""
+    """Pass the server's messages to the session, until the server's stdout ends."""
     import anyio
 
     assert process.stdout is not None
@@ -129,7 +129,7 @@ async def _read_stderr(process: Process, on_line: OnLine) -> None:
 
 
 def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | None":
-    """Return the message in a line of a server, None if there is none.
+    """Return the message in a line of a server, None if the line contains none.
 
     For JSON that is no message, return the error, which contains the value (`incoming.py` parses it
     as far as possible). Bytes that are not UTF-8 are replaced. A line that cannot be read is an
@@ -172,7 +172,7 @@ def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | No
 
 
 def _without_halves(text: str) -> str:
-    """Return JSON without halves of surrogate pairs: JavaScript cuts strings in such a place."""
+    """Return JSON text without halves of surrogate pairs, which JavaScript may leave."""
     return ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
@@ -189,7 +189,7 @@ def _id_in(line: Line) -> int | str | None:
 
 
 async def _stop(process: Process) -> None:
-    """End the server, with all of its process group."""
+    """End the server and all of its process group."""
     assert process.stdin is not None
     process.stdin.close()
     for number in (signal.SIGTERM, signal.SIGKILL):

@@ -47,7 +47,7 @@ TOO_LONG = (
 
 
 def main(launch: ActorLaunch) -> int:
-    """Run the host of one server of tools; return its exit code."""
+    """Run the process of one tool server; return its exit code."""
     return run_actor(launch, serve)
 
 
@@ -63,7 +63,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 class McpServerProcess:
-    """The shell around one server."""
+    """Answers the bus's requests for one server of tools."""
 
     def __init__(
         self, runtime: Runtime, server: str, settings: McpServerConfig, connection: McpConnection
@@ -171,7 +171,7 @@ class McpServerProcess:
     async def _ask(
         self, id: bytes, call: CallInFlight, tool: ServedTool, body: CallTool
     ) -> tuple[str, bool]:
-        """Call the tool, again if its server dies and the tool may be called twice."""
+        """Call the tool, once more if its server dies and the tool may be called twice."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             said = self._connection.redacted(message or "")

@@ -26,7 +26,7 @@ TOOLS_CHANGED = "ToolListChangedNotification"
 class ServerFailed(Refused):
     """A server failed; the message is Agiraph's own, `said` is the server's text about it.
 
-    `said` is untrusted and of any length, and may contain secrets ('': there is none). Only
+    `said` ('': none) is untrusted, of any length, and may contain secrets. Only
     `McpConnection.said_in` reads it.
     """
 
@@ -66,7 +66,7 @@ class McpSession:
 
     @property
     def is_up(self) -> bool:
-        """Whether it is connected."""
+        """Whether the session is connected."""
         return self._up.is_set() and not self._ended.is_set()
 
     def reject(self) -> None:
@@ -79,7 +79,7 @@ class McpSession:
         self._ended.set()
 
     async def open(self, transport: Transport, within_seconds: float) -> None:
-        """Connect. Raises Refused with the reason, ServerFailed if the server failed."""
+        """Connect within `within_seconds`. Raises Refused, ServerFailed if the server failed."""
         self._task = asyncio.create_task(self._hold(transport))
         up = asyncio.create_task(self._up.wait())
         try:
@@ -150,7 +150,7 @@ class McpSession:
         self.left_out += parts
 
     async def _on_message(self, message: Any) -> None:
-        """Handle the notification of an older server."""
+        """Handle a notification (a server of the older protocol)."""
         if type(message).__name__ == TOOLS_CHANGED:
             self._on_change()
 
@@ -171,7 +171,7 @@ class McpSession:
 
 
 def failure_of(error: BaseException) -> ServerFailed:
-    """Return an error of the SDK or the system as a failure; of a group, its first error."""
+    """Return an error of the SDK or the system as ServerFailed; of a group, its first error."""
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
 

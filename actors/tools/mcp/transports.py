@@ -27,8 +27,8 @@ async def over_http(
 ) -> "AsyncIterator[TransportStreams]":
     """Yield the streams to a server that runs elsewhere.
 
-    `on_rejected` is called when it does not know our session any more: it has been restarted. The
-    SDK follows redirects only within the origin, and limits each event of a stream.
+    `on_rejected` is called when the server, restarted, no longer knows our session. The SDK follows
+    redirects only within the origin, and limits each event of a stream.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client

@@ -27,7 +27,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 def own_code() -> list[Path]:
-    """Return the folders of this program's own code: the package, and its imports."""
+    """Return the folders with the code of Agiraph: the package, and the packages it imports."""
     folders = (Path(entry) for entry in sys.path if entry)
     found = [folder for folder in folders if folder.name in PACKAGES and folder.is_dir()]
     return [Path(agiraph.__file__).parent, *dict.fromkeys(found)]
@@ -36,7 +36,8 @@ def own_code() -> list[Path]:
 class ReaderProcess:
     """One process running `agiraph.tools.web.reader`; requests are serialised.
 
-    It gets no key from `environ`; in a `sandbox` it sees no private file, nothing of this `home`.
+    The process gets no key from `environ`; in a `sandbox` it sees no private file, nothing of this
+    `home`.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class ReaderProcess:
         return self._process.pid if self._process is not None else None
 
     async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
-        """Return the answer; raises Refused if there is none, or none in time."""
+        """Return the reader's answer. Raises Refused if there is none within the time."""
         async with self._turn:
             try:
                 async with asyncio.timeout(within_seconds):

@@ -34,7 +34,7 @@ TOOLS = ("web_fetch", "web_search")
 
 
 class WebActor:
-    """The shell around PageReader and WebSearch."""
+    """Receives calls from the bus, and has PageReader and WebSearch answer them."""
 
     def __init__(self, runtime: Runtime, pages: PageReader, search: WebSearch) -> None:
         self._runtime = runtime
@@ -46,7 +46,7 @@ class WebActor:
         self._in_flight = CallsInFlight(runtime, BackgroundTasks())
 
     async def serve(self) -> None:
-        """Receive calls until it is idle."""
+        """Answer calls until the process is idle."""
         await self._in_flight.serve(self._take, self._runtime.config.run.park_after_seconds)
 
     def _take(self, received: Received) -> None:
@@ -78,7 +78,7 @@ class WebActor:
             return ToolResult(content=reason, is_error=True)
 
     async def _check(self, sender: str, body: CallTool) -> None:
-        """Raise Refused if the sender does not have this tool, or a rule denies the call."""
+        """Raise Refused if the sender does not have the tool, or a rule denies the call."""
         check = self._records.check_own_tool
         try:
             await asyncio.to_thread(check, sender, body.tool, body.arguments)

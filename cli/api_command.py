@@ -51,7 +51,7 @@ def api_command(
 
 
 def api_group(*lines: str, json: str) -> Callable[[Callable[..., Shown]], click.Group]:
-    """Make a group that is itself such a command if no subcommand is given."""
+    """Make a group that sends a request like such a command if no subcommand is given."""
 
     def decorate(function: Callable[..., Shown]) -> click.Group:
         make = api_command(*lines, json=json, cls=Subcommands, invoke_without_command=True)

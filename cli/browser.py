@@ -17,7 +17,7 @@ SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER")
 def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) -> "LoginLinkView":
     """Make a login link that leads to the web UI, there to an agent (by its id).
 
-    `opens`: it is for this machine's browser, if there is one.
+    `opens`: the link is for this machine's browser, if there is one.
     """
     page = f"/ui/agents/{agent}" if agent is not None else "/ui/"
     return client.create_login_link(next=page, user=user_of_browser(client.url) if opens else None)
@@ -39,7 +39,7 @@ def link_of(client: "Client", login: "LoginLinkView") -> str:
 
 
 def open_browser(url: str) -> bool:
-    """Open a URL in the person's browser; return whether there is one.
+    """Open a URL in the person's browser; return whether a browser was opened.
 
     A browser that would take over the terminal is not opened, unless BROWSER names it.
     """
@@ -47,7 +47,7 @@ def open_browser(url: str) -> bool:
 
 
 def has_browser() -> bool:
-    """Whether this machine has a screen, and so a browser."""
+    """Whether this machine has a screen, and so probably a browser."""
     return sys.platform == "darwin" or any(os.environ.get(name) for name in SCREENS)
 
 

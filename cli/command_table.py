@@ -11,7 +11,7 @@ START, WATCH, TALK, STEER, READ, SET_UP = FAMILIES = (
 
 
 class CommandEntry(NamedTuple):
-    """One command, a function of the same name in its module."""
+    """One command; in `module` a function has the command's name."""
 
     family: str
     module: str

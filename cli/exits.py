@@ -82,7 +82,7 @@ def discard_unread() -> bool:
 def end_when_unread(*descriptors: int) -> None:
     """Exit as soon as all these pipes have lost their readers, even between two writes.
 
-    Without it `agiraph events AGENT --follow | head -1` would wait for a second event.
+    Otherwise `agiraph events AGENT --follow | head -1` would wait for a second event.
     """
 
     def watch() -> None:
@@ -93,7 +93,7 @@ def end_when_unread(*descriptors: int) -> None:
 
 
 def _is_closed(descriptor: int, timeout_milliseconds: int | None) -> bool:
-    """Whether the other end of a descriptor is closed, or becomes so within a time."""
+    """Whether the other end of a descriptor is closed, or closes within the timeout."""
     poll = select.poll()
     poll.register(descriptor, 0)  # errors and a closed end are reported without being requested
     return any(state & CLOSED for _, state in poll.poll(timeout_milliseconds))

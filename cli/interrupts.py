@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class EndedBySignal(KeyboardInterrupt):
-    """The process is to end by a signal, not by Ctrl-C."""
+    """The process must end because of a signal other than that of Ctrl-C."""
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ class LoginService:
 
 
 def login_service(home: Path, environ: Mapping[str, str]) -> LoginService:
-    """Return the service of this machine for the start at login. Raises NoLoginServices."""
+    """Return the service that this machine would use for a home. Raises NoLoginServices."""
     path = environ.get("PATH")
     kind = next((kind for kind, name in PROGRAMS.items() if shutil.which(name, path=path)), None)
     if kind is None:
@@ -106,7 +106,7 @@ def systemd_unit(command: Sequence[str], home: Path, path: str, what: str = "sup
 
 
 def _unit_word(text: str) -> str:
-    """Return a word of a unit in quotes; `%` begins a specifier there."""
+    """Return a word in the quoting of systemd units, where `%` begins a specifier."""
     escaped = ODD.sub(lambda odd: f"\\x{ord(odd[0]):02x}", text)
     return '"' + escaped.replace("%", "%%") + '"'
 
@@ -130,7 +130,7 @@ def launchd_agent(command: Sequence[str], label: str, path: str) -> str:
 def install(
     service: LoginService, home: Path, options: Sequence[str], environ: Mapping[str, str]
 ) -> str:
-    """Write the checked file, and enable it at login; return the problem, or ''.
+    """Write the service's file and enable it; return the problem with enabling, or ''.
 
     Raises Refused if the system refuses the file, which is then removed.
     """
@@ -163,7 +163,7 @@ def start(service: LoginService, environ: Mapping[str, str]) -> str:
 
 
 def remove(service: LoginService, environ: Mapping[str, str]) -> bool:
-    """Remove the file; nothing is stopped. Return whether it existed."""
+    """Remove the service's file without stopping the service; return whether it existed."""
     if not service.file.is_file():  # plain: the system's own folder
         return False
     if service.kind == "systemd":
@@ -176,7 +176,7 @@ def remove(service: LoginService, environ: Mapping[str, str]) -> bool:
 
 
 def installed_file(home: Path, environ: Mapping[str, str]) -> Path | None:
-    """Return the file that starts this home at login, None if there is none."""
+    """Return the file that starts a home's supervisor at login, None without one."""
     try:
         file = login_service(home, environ).file
     except NoLoginServices:
@@ -185,13 +185,13 @@ def installed_file(home: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def unknown_at_login(home: Path, environ: Mapping[str, str]) -> list[str]:
-    """Return the broker's variables that are set here, but not in the service's environment."""
+    """Return the keys of providers that are set here, but not known to the service."""
     known = read_secrets(Home(home).system.secrets)
     return sorted(name for name in environ if name.endswith(KEY_SUFFIXES) and name not in known)
 
 
 def _verify(unit: Path, environ: Mapping[str, str]) -> None:
-    """Raise Refused if systemd finds an error in the unit; no check if it cannot run."""
+    """Raise Refused if systemd finds an error in the unit; without systemd-analyze do nothing."""
     if shutil.which("systemd-analyze", path=environ.get("PATH")) is None:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,7 @@ class CommandGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command named `cmd_name`, or by an alias of it; import its module."""
+        """Return the command with a name or alias, importing its module; None if unknown."""
         cmd_name = ALIASES.get(cmd_name, cmd_name)
         entry = COMMANDS.get(cmd_name)
         if entry is None:
@@ -118,7 +118,7 @@ def _ending_at_closed_pipe() -> Iterator[None]:
 
 
 def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
-    """Refuse a home on another machine, including one named by the environment."""
+    """Raise UsageError if --url or the environment names a home on another machine."""
     from cli.options.remote import require_here
 
     with ctx.scope(cleanup=False):

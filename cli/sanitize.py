@@ -70,7 +70,7 @@ def in_lines(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def broken_for(out: TextIO, text: str, indent: int = 0) -> str:
-    """Return `text`, behind `indent` characters of its first line, with the others indented alike.
+    """Return `text` with every line but the first indented by `indent` characters.
 
     If `out` is a terminal, lines are broken as by `in_lines`.
     """

@@ -85,5 +85,5 @@ def _leaves(values: JsonObject, above: str = "") -> JsonObject:
 
 
 def is_on_the_line(ctx: click.Context, option: str) -> bool:
-    """Whether an option is named on the command line."""
+    """Whether an option is given on the command line."""
     return ctx.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE

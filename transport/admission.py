@@ -27,7 +27,7 @@ DURABLE = int(Flag.DURABLE)
 
 
 class Admission:
-    """The rules, and `known`: the CURVE keys that may use the uplink, with their owners."""
+    """The rules about senders, and `known`: the CURVE keys for the uplink, with their owners."""
 
     def __init__(self, key: bytes, topology: Topology) -> None:
         self._key = key
@@ -43,8 +43,8 @@ class Admission:
     def announced(self, body: dict[str, Any], addresses: Iterable[str] = ()) -> list[str]:
         """Replace the known keys by those of a `host.known`. Raises MalformedFrame.
 
-        Return those of `addresses` whose owner no longer has a key, or has another one: a host that
-        joins under the name of a removed host starts to count its incarnations.
+        Return those of `addresses` whose owner now has no key or another key. (A host that joins
+        under the name of a removed host counts its incarnations from the start.)
         """
         known = body.get("known")
         if type(known) is not dict or not all(
@@ -60,7 +60,7 @@ class Admission:
         ]
 
     def refusal(self, rid: Rid, address: str, incarnation: int, ticket: bytes) -> str | None:
-        """Return why a hello is refused, None if its sender may be `address`."""
+        """Return why a hello is refused, None if the connection `rid` may have the address."""
         if address == protocol.ROUTER:
             return "only the router has this address"
         owner = ""
@@ -107,7 +107,7 @@ class Admission:
         return group if slash and group not in self._ungrouped else ""
 
     def is_guest(self, address: str) -> bool:
-        """Whether this is the address of an invitation."""
+        """Whether an address is the address of an invitation."""
         return address.startswith(self._guest_prefix)
 
     def is_out_of_bounds(self, owner: str, blob: bytes) -> bool:

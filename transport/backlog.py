@@ -10,14 +10,14 @@ MOST_KEPT_BYTES = 4 * MAX_BYTES
 
 
 class QueuedFrame(NamedTuple):
-    """A frame that waits for room. Expendable: no peer waits for it, so it may be dropped."""
+    """A frame that waits for room; if expendable, no peer waits for it, and it may be dropped."""
 
     blob: bytes
     is_expendable: bool
 
 
 class FrameQueue:
-    """A queue of frames with each frame's position among all waiting ones, and their bytes."""
+    """A queue of (position among all waiting frames, frame), and the sum of their bytes."""
 
     __slots__ = ("frames", "size")
 
@@ -26,7 +26,7 @@ class FrameQueue:
         self.size = 0
 
     def put(self, place: int, blob: bytes) -> None:
-        """Append a frame."""
+        """Append a frame with its position."""
         self.frames.append((place, blob))
         self.size += len(blob)
 
@@ -40,10 +40,10 @@ class FrameQueue:
 class Backlog:
     """A first-in first-out queue of frames that drops the oldest expendable frame when it is full.
 
-    A frame that is not expendable is kept beyond that limit: such frames are limited by the
-    requests of peers (windows of durable messages, questions that wait for an answer). With more of
-    them than any reading peer can have, the backlog `is_hopeless`. Expendable frames have a queue
-    of their own, so the cost of dropping one is constant; frames leave in order.
+    A frame that is not expendable is kept beyond that limit: other limits bound these frames
+    (windows of durable messages, questions that wait for an answer). With more of them than any
+    reading peer can have, the backlog `is_hopeless`. Expendable frames have a separate queue, so
+    that dropping one has a constant cost; frames leave in order.
     """
 
     def __init__(self, max_frames: int = MAX_FRAMES, max_bytes: int = MAX_BYTES) -> None:
@@ -64,7 +64,7 @@ class Backlog:
         return len(kept.frames) > MOST_KEPT_FRAMES or kept.size > MOST_KEPT_BYTES
 
     def push(self, blob: bytes, is_expendable: bool) -> None:
-        """Append a frame; drop the oldest expendable frames (perhaps this one) until all fits."""
+        """Append a frame; drop the oldest expendable ones (perhaps this frame) until all fit."""
         self._place += 1
         expendable = self._expendable
         (expendable if is_expendable else self._kept).put(self._place, blob)

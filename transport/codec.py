@@ -38,7 +38,7 @@ class Codec:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Every type that can be read, in the order of registration."""
+        """The names of all types that can be read, in the order of registration."""
         return tuple(self._models)
 
     def encode(self, body: BaseModel) -> bytes:
@@ -112,7 +112,7 @@ def is_durable(model: type[BaseModel]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a type unknown to msgpack as a value that pydantic can parse."""
+    """Return a value of a type unknown to msgpack in a form that pydantic can parse."""
     match value:
         case Enum():
             return value.value
@@ -127,6 +127,6 @@ def _plain(value: Any) -> Any:
 
 
 def _brief(error: ValidationError) -> str:
-    """Return the first error, without the value: bodies may contain text that logs must not."""
+    """Return the first error without the value, which may be text that logs must not contain."""
     first = error.errors(include_input=False, include_url=False)[0]
     return f"{'.'.join(str(part) for part in first['loc']) or 'body'}: {first['msg']}"

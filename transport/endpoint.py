@@ -57,8 +57,8 @@ class Endpoint:
 
     `on_down(address, incarnation)` is called when a peer disconnected; `on_welcome(epoch)` each
     time the router has (again) admitted us. `fenced` is set when this process must exit: a newer
-    incarnation replaced it, or the router refuses us. While the router's disk is full a durable
-    message waits for room; without `waits_for_room` it is refused with NotStored.
+    incarnation of the address exists, or the router refuses us. While the router's disk is full a
+    durable message waits for room; without `waits_for_room` it is refused with NotStored.
     """
 
     def __init__(
@@ -101,21 +101,22 @@ class Endpoint:
 
     @property
     def has_unread(self) -> bool:
-        """Whether a message has arrived that was not received yet."""
+        """Whether a message has arrived that `receive` has not returned yet."""
         return bool(self._inbox)
 
     @property
     def has_undone(self) -> bool:
         """Whether a durable message has arrived that is not acknowledged as done.
 
-        It would be delivered to the next incarnation. Unclaimed answers do not count.
+        The router would deliver that message to the next incarnation. Unclaimed answers do not
+        count.
         """
         return self._link.holds > self._asks.unclaimed
 
     # --- life -----------------------------------------------------------------------------------
 
     async def start(self, within_seconds: float = 10) -> None:
-        """Connect and greet. Raises LinkDown (no router in time), Fenced, or Nacked."""
+        """Connect and say hello. Raises LinkDown (no router in time), Fenced, or Nacked."""
         self._loop = asyncio.get_running_loop()
         self._failure = None
         self._wire.open(self)
@@ -134,7 +135,7 @@ class Endpoint:
             raise
 
     async def close(self) -> None:
-        """Wait (a little) for messages that are not yet accepted, send bye, and close."""
+        """Wait a moment for messages that are not yet accepted, send bye, and close."""
         link = self._link
         linger = 0.0
         try:
@@ -152,7 +153,7 @@ class Endpoint:
             self._close_wire(LinkDown(f"{self.address} has closed its endpoint"), linger)
 
     def abort(self) -> None:
-        """Close at once without a bye: for other peers it is as if this process had died."""
+        """Close at once without a bye: other peers see the same as if this process had died."""
         self._close_wire(LinkDown(f"{self.address} has aborted its endpoint"), 0)
 
     # --- sending --------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class Endpoint:
         return header.id
 
     def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
-        """Send a passing message without a result; under pressure the oldest are dropped.
+        """Send a passing message and return at once; with a full socket the oldest are dropped.
 
         A message larger than the limit is dropped, too. Raises ValueError for a durable body.
         """
@@ -265,7 +266,7 @@ class Endpoint:
     # --- WireEvents -----------------------------------------------------------------------------
 
     def connected(self) -> None:
-        """Greet the router: a connection is open."""
+        """Say hello to the router: a connection is open."""
         self._link.connected(self._loop.time())
         self._flush_soon()
 
@@ -278,7 +279,7 @@ class Endpoint:
         self._flush_soon()
 
     def frame(self, blob: bytes) -> None:
-        """Handle one frame."""
+        """Handle one frame from the router."""
         for event in self._link.arrived(blob, self._loop.time()):
             match event:
                 case MessageArrived(header, body):
@@ -300,7 +301,7 @@ class Endpoint:
     # --- inside ---------------------------------------------------------------------------------
 
     def _deliver(self, header: Header, body: bytes) -> None:
-        """Decode a message and pass it to its waiter."""
+        """Decode a message and pass it to the asker that waits for it, or to `receive`."""
         is_tap = header.to != self.address
         flags = header.flags | Flag.TAP if is_tap else header.flags & ~Flag.TAP
         header = replace(header, flags=int(flags))
@@ -319,7 +320,7 @@ class Endpoint:
             self._changed.set()
 
     def put_away_unclaimed(self) -> None:
-        """Acknowledge every answer that arrived before its question: it will not be asked again."""
+        """Acknowledge every answer without a question: this process will not ask (again)."""
         self._asks.put_away_unclaimed()
 
     def _welcomed(self, event: LinkWelcomed) -> None:
@@ -442,7 +443,7 @@ class Endpoint:
         self._ticker = self._loop.call_at(self._tick_at, self._tick)
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so`. Raises the failure of this endpoint if it no longer works."""
+        """Wait until `is_so()`. Raises the failure of this endpoint when it has ended."""
         while not is_so() and self._failure is None:
             self._changed.clear()
             await self._changed.wait()

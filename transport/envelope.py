@@ -58,12 +58,12 @@ class Header:
 
     @property
     def is_durable(self) -> bool:
-        """Whether it is stored in a mailbox until it is done."""
+        """Whether the message is stored in a mailbox until it is done."""
         return bool(self.flags & Flag.DURABLE)
 
     @property
     def is_tap(self) -> bool:
-        """Whether this is the recorder's copy of a message to another address."""
+        """Whether the message is the recorder's copy of a message to another address."""
         return bool(self.flags & Flag.TAP)
 
 

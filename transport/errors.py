@@ -35,7 +35,7 @@ class TransportError(Exception):
 
 
 class Nacked(TransportError):
-    """A message was refused; `reason` is one of NackReason, `detail` describes the problem."""
+    """Router or receiver refused a message; `reason` is a NackReason, `detail` describes why."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -64,7 +64,7 @@ class StoreRefused(TransportError):
 
 
 class Fenced(TransportError):
-    """This incarnation is no longer the current one."""
+    """A newer incarnation of this address exists: this process must exit."""
 
 
 class BusUnavailable(TransportError):

@@ -105,7 +105,7 @@ class MessageArrived:
 
 @dataclass(frozen=True, slots=True)
 class LinkEnded:
-    """The link is over: `state` is FENCED, REFUSED or LEFT."""
+    """The link has ended: `state` is FENCED, REFUSED or LEFT."""
 
     state: LinkState
     reason: str
@@ -154,25 +154,25 @@ class Link:
 
     @property
     def holds(self) -> int:
-        """How many durable messages have arrived that are not acknowledged as done."""
+        """The number of durable messages that have arrived and are not acknowledged as done."""
         return len(self._held)
 
     # --- events of the socket -------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Send hello: a connection is open."""
+        """Put a hello into `out`: a connection is open."""
         if self.state not in ENDED:
             self._greet(now)
 
     def disconnected(self) -> None:
-        """Handle the loss of the connection. Frames in `out` are lost, or sent again later."""
+        """Handle the loss of the connection; frames in `out` are lost or will be sent again."""
         if self.state not in ENDED:
             self._was_cut = True
             self.out.clear()
             self.state = LinkState.CONNECTING
 
     def tick(self, now: float, lag: float) -> None:
-        """Handle the passage of time: heartbeats, and greeting again after silence."""
+        """Send due heartbeats (`lag`: delay of the loop in seconds); greet again after silence."""
         if self.state is LinkState.GREETING and now - self._greeted_at >= GREET_AGAIN:
             self._greet(now)
         if self.state is not LinkState.UP:
@@ -227,7 +227,7 @@ class Link:
         self._to_ack = []
 
     def refuse(self, header: Header, detail: str) -> None:
-        """Reply to the sender of a message that its body cannot be decoded here."""
+        """Tell the sender of a message that its body cannot be decoded here."""
         body = {"id": header.id, "reason": "malformed", "detail": detail}
         if self.state is LinkState.UP:
             self.out.push(self._frame(protocol.NACK, body, to=header.sender), False)
@@ -351,7 +351,7 @@ def _other_downs(others: object) -> Iterator[PeerDown]:
 
 
 def _of(kind: type[T], body: dict[str, Any], name: str) -> T:
-    """Return a field of exactly this type. Raises MalformedFrame."""
+    """Return the field `name`, which must have exactly the type `kind`. Raises MalformedFrame."""
     value = body.get(name)
     if type(value) is not kind:
         raise MalformedFrame(f"{name} is not of type {kind.__name__}")

@@ -54,7 +54,7 @@ FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 @dataclass(slots=True)
 class MailboxBatch:
-    """The changes of one commit."""
+    """The changes that one commit writes."""
 
     accepted: dict[int, Row] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
@@ -96,7 +96,7 @@ class MailboxFile:
         )
 
     def done(self) -> Iterator[bytes]:
-        """Yield the keys of the last done messages, oldest first. To be called once."""
+        """Yield the keys of the last done messages, oldest first; call this only once."""
         for number, keys in self._db.execute("SELECT number, keys FROM done ORDER BY number"):
             self._count_done(number, keys)
             yield from [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
@@ -144,7 +144,7 @@ class MailboxFile:
     def sync(self) -> None:
         """Wait until all writes are on disk, with durability `full`. Raises OSError.
 
-        SQLite itself would do it within the transaction (`synchronous = FULL`).
+        SQLite itself would sync within the transaction (`synchronous = FULL`).
         """
         if self._durability == "normal":
             return
@@ -153,7 +153,7 @@ class MailboxFile:
         os.fdatasync(self._wal) if hasattr(os, "fdatasync") else os.fsync(self._wal)
 
     def _open_log(self) -> None:
-        """Open the log, which SQLite keeps until it closes the database, and sync its name."""
+        """Open the write-ahead log, which exists until SQLite closes, and sync its folder."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         log = self._path.with_name(self._path.name + "-wal")
         self._wal = os.open(log, flags)  # plain: in system/, no model writes there
@@ -225,7 +225,7 @@ class MailboxFile:
         self._done_count += count
 
     def _prunable(self) -> int:
-        """Return how many of the oldest rows of `done` to remove, 0 while it is not worth it."""
+        """Return how many of the oldest rows of `done` to remove; 0 if there are only few."""
         spare = self._done_count - self._keep_done
         if spare < PRUNE_FROM:
             return 0
@@ -317,7 +317,7 @@ class MailboxFile:
 
 
 class _Corrupt(sqlite3.DatabaseError):
-    """The fault found by the check of the whole file."""
+    """The fault that the check of the whole file has found."""
 
 
 def recorded_incarnations(path: Path) -> dict[str, int]:

@@ -33,7 +33,7 @@ class StoredMessage(NamedTuple):
 
 
 class RecentIds:
-    """The last `limit` keys, each of an address and an id; the oldest is forgotten first."""
+    """The last `limit` added keys, each of an address and an id; the oldest is dropped first."""
 
     def __init__(self, limit: int, keys: Iterable[bytes] = ()) -> None:
         self._limit = limit
@@ -82,7 +82,7 @@ class Mailbox:
         self._order.append((position, id))
 
     def take(self, id: bytes) -> MailboxEntry | None:
-        """Remove and return a message; None if it is not there."""
+        """Remove and return a message; None if it is not in the mailbox."""
         entry = self.waiting.pop(id, None)
         if entry is None:
             return None
@@ -123,7 +123,7 @@ class Mailboxes:
         """The highest recorded incarnation of each address that has said hello."""
 
     def note_incarnation(self, address: str, incarnation: int) -> None:
-        """Record the highest incarnation of an address, as durable as the done messages."""
+        """Record the highest incarnation of an address; as durable as the done messages."""
         self.incarnations[address] = incarnation
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
@@ -151,7 +151,7 @@ class Mailboxes:
         ]
 
     def done(self, address: str, id: bytes) -> bool:
-        """Remove a message permanently; False if it did not wait there."""
+        """Remove a message permanently; False if it is not in the mailbox."""
         if self._take(address, id) is None:
             return False
         self._known.add(self._key(address, id))
@@ -160,7 +160,7 @@ class Mailboxes:
     def commit(self) -> None:
         """Make all changes since the last commit survive the death of any process, if supported.
 
-        Raises NotStored, which names the messages that were taken back: none of them waits now.
+        Raises NotStored, which names the messages that were taken back: they wait in no mailbox.
         """
 
     def sync(self) -> None:
@@ -187,7 +187,7 @@ class Mailboxes:
         return address.encode() + id
 
     def _take(self, address: str, id: bytes) -> MailboxEntry | None:
-        """Remove a message from its mailbox and return it; None if it is not there."""
+        """Remove a message from its mailbox and return it; None if it is not in the mailbox."""
         box = self._boxes.get(address)
         return None if box is None else box.take(id)
 

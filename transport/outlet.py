@@ -44,7 +44,7 @@ class Outlet:
         self.backlogs: dict[Rid, Backlog] = {}
 
     def send_all(self, frames: Iterable[tuple[Rid, bytes, bool]]) -> None:
-        """Send frames: routing id, blob, whether it may be dropped when its peer is full."""
+        """Send frames: (routing id, blob, whether it may be dropped when its peer is full)."""
         backlogs, send = self.backlogs, self._send
         for rid, blob, is_expendable in frames:
             if rid in backlogs:

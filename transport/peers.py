@@ -64,14 +64,14 @@ MAX_HELD_BYTES = 64 * 1024 * 1024
 
 
 class HeldMessages:
-    """Messages that wait until the existing addresses are known; bounded."""
+    """Messages that wait until the router knows the existing addresses; bounded."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[Peer, Fields, bytes]] = []
         self._bytes = 0
 
     def add(self, peer: Peer, fields: Fields, blob: bytes) -> bool:
-        """Keep a message; False if there is no room for it."""
+        """Keep a message of `peer`; False if there is no room."""
         if len(self.messages) >= MAX_HELD or self._bytes + len(blob) > MAX_HELD_BYTES:
             return False
         self.messages.append((peer, fields, blob))

@@ -30,7 +30,9 @@ class Received:
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A question that waits for its answer. `was_sent`: the link was up at that time."""
+    """A question that waits for its answer. `was_sent`: the link was up when the question was sent.
+
+    `was_sent`: the link was up when the question was sent."""
 
     to: str
     answer: asyncio.Future[Received]
@@ -38,7 +40,7 @@ class PendingRequest:
     was_sent: bool
 
     def fail(self, error: TransportError) -> None:
-        """End the wait, unless it is over."""
+        """End the wait with an error, unless the wait is over."""
         fail(self.answer, error)
 
 
@@ -58,13 +60,13 @@ class PendingRequests:
         return self._unclaimed.pop(id)
 
     def open(self, id: bytes, ask: PendingRequest) -> None:
-        """Begin to wait. Raises ValueError if this question is already open."""
+        """Begin to wait for an answer. Raises ValueError if this question is already open."""
         if id in self._open:
             raise ValueError("this question is being asked already")
         self._open[id] = ask
 
     def close(self, id: bytes) -> None:
-        """End the wait."""
+        """End the wait for the answer to a question."""
         answer = self._open.pop(id).answer
         if answer.done() and not answer.cancelled():
             answer.exception()  # retrieved, even without a waiter
@@ -90,7 +92,7 @@ class PendingRequests:
         return len(self._unclaimed)
 
     def put_away_unclaimed(self) -> None:
-        """Discard every answer that arrived before its question: it will not be asked again."""
+        """Pass all answers without a question to `put_away`: nobody will ask (again)."""
         while self._unclaimed:
             self._put_away_oldest()
 
@@ -102,7 +104,7 @@ class PendingRequests:
             ask.was_sent = True
 
     def peer_down(self, event: PeerDown) -> None:
-        """Handle that a peer is not connected (any more), or lost its connection for a moment."""
+        """Fail questions to a peer that is not connected, or lost its connection for a moment."""
         if event.ask is not None:
             ask = self._open.get(event.ask)
             if ask is not None and ask.is_passing:
@@ -114,13 +116,13 @@ class PendingRequests:
                 ask.fail(PeerLost(f"{event.address} {how}"))
 
     def refused(self, id: bytes, by: str, error: TransportError) -> None:
-        """Handle that a question was refused, by the router or by its receiver."""
+        """Fail a question that the router or its receiver has refused."""
         ask = self._open.get(id)
         if ask is not None and by in ("router", ask.to):
             ask.fail(error)
 
     def fail_all(self, error: TransportError) -> None:
-        """End every wait."""
+        """End every wait with an error."""
         for ask in self._open.values():
             ask.fail(error)
 
@@ -130,7 +132,7 @@ class PendingRequests:
 
 
 def fail(future: asyncio.Future[Received] | asyncio.Future[None], error: TransportError) -> None:
-    """Set an error on a future, unless it is over."""
+    """Set an error on a future, unless the future is done."""
     if not future.done():
         future.set_exception(error)
         future.exception()  # retrieved: its waiter may have been cancelled

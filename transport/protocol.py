@@ -64,7 +64,7 @@ def link_frame(
     reply_to: bytes | None = None,
     sent_at: float = 0.0,
 ) -> bytes:
-    """Return the blob of a passing frame of the link itself."""
+    """Return the blob of a passing message of a `link.` type."""
     fields: Fields = (VERSION, id, type_, to, sender, incarnation, reply_to, sent_at, 0, None)
     return pack_fields(fields, pack_map(body))
 
@@ -82,7 +82,7 @@ def depths_frame(asked: Fields, about: bytes, depths: Mapping[str, tuple[int, in
 
 
 def nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
-    """Return the router's refusal of a message, or of a connection."""
+    """Return the router's refusal of the message `id_`, or (None) of a connection."""
     return link_frame(NACK, {"id": id_, "reason": reason, "detail": detail})
 
 
@@ -96,7 +96,7 @@ def down_frame(downs: Sequence[Down]) -> bytes:
 
 
 def hello_frame(address: str, incarnation: int, ticket: bytes, pid: int) -> bytes:
-    """Return the hello frame of an incarnation of `address`."""
+    """Return the hello with which an incarnation of `address` asks to be admitted."""
     body = {
         "address": address,
         "incarnation": incarnation,

@@ -34,7 +34,7 @@ RETRY_MS = 5
 
 
 class Relay:
-    """Binds to `url` and forwards frames until `stop`, or until the watchdog's pipe is closed."""
+    """Forwards frames between `url` and the home until `stop` or the watchdog's pipe is closed."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Relay:
         return True
 
     def _hold_or_go_on(self, poller: zmq.Poller) -> None:
-        """Read from local peers only while no frame is held for the connection."""
+        """Read from local peers only while no frame waits for the connection to the home."""
         if self._held is not None and (not self._is_connected or self._up(*self._held)):
             self._held = None
         if self._is_reading != (self._held is None):
@@ -171,7 +171,7 @@ class Relay:
         self._outlet.send_all(frames)
 
     def _is_expendable(self, rid: bytes, blob: bytes) -> bool:
-        """Whether a frame may be dropped; only called if its peer is already full."""
+        """Whether a frame may be dropped; only called if its receiver is already full."""
         if rid not in self._outlet.backlogs:
             return False
         try:

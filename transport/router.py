@@ -62,7 +62,7 @@ class Router:
 
     @property
     def wake_fd(self) -> int:
-        """For `signal.set_wakeup_fd`: a signal that arrives just before the wait must end it."""
+        """The descriptor for `signal.set_wakeup_fd`: a signal must end the wait for frames."""
         return self._wakeup.write_fd
 
     def bind(self) -> None:

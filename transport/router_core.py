@@ -53,10 +53,11 @@ Outgoing = tuple[Rid, bytes, bool]
 
 
 class RouterCore:
-    """Decides the target of each frame. `epoch` differs with each start of the router.
+    """Decides for each frame which frames to send to whom.
 
-    `on_known` is called when the keys of the uplink were announced, `on_refused` with the peer that
-    was refused over it and the reason; `uplink_state` returns the state for a greeting controller.
+    `epoch` differs with each start of the router. `on_known` is called when the keys of the uplink
+    were announced, `on_refused` with the peer that was refused over the uplink and the reason;
+    `uplink_state` returns the uplink's state for a controller that says hello.
     """
 
     def __init__(self, key: bytes, mailboxes: Mailboxes, epoch: bytes, topology: Topology) -> None:
@@ -168,7 +169,7 @@ class RouterCore:
             self._take_back(error.taken_back)
 
     def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
-        """Undo the promises of this batch: refuse its messages instead of delivering them."""
+        """Undo a failed commit: refuse the messages of `keys` instead of delivering them."""
         ids = {id_ for _, id_ in keys}
         for rid, accepted in self._accepted.items():
             self._out += [
@@ -189,7 +190,7 @@ class RouterCore:
                 self._deliver(peer)
 
     def _is_of(self, frame: Outgoing, keys: frozenset[tuple[str, bytes]]) -> bool:
-        """Whether a frame delivers one of these messages."""
+        """Whether a frame delivers one of the messages `keys` (address, id)."""
         peer = self._peers.get(frame[0])
         if peer is None:
             return False
@@ -202,13 +203,13 @@ class RouterCore:
         return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
 
     def peer_gone(self, rid: Rid) -> None:
-        """Handle that the socket has lost this connection."""
+        """Handle the loss of the connection `rid`."""
         peer = self._peers.get(rid)
         if peer is not None:
             self._disconnect(peer)
 
     def uplink_gone(self, connection: bytes) -> None:
-        """Handle that the connection of a host is lost, and with it all its peers."""
+        """Handle the loss of a host's connection, and so of all peers on that host."""
         for rid, peer in list(self._peers.items()):
             if type(rid) is tuple and rid[1] == connection:
                 self._disconnect(peer)
@@ -293,14 +294,14 @@ class RouterCore:
             self._woken.add(address)
 
     def _wake_all(self) -> None:
-        """Wake every absent receiver with messages again: the controller may have restarted."""
+        """Ask the controller again to start every absent receiver: it may have restarted."""
         self._woken.clear()
         for address in self._mailboxes.depths():
             if address not in self._present:
                 self._wake(address)
 
     def _announce_down(self) -> None:
-        """Report the peers that were lost since the last time, and may be back, to all others."""
+        """Report the peers that lost their connections since the last call to all others."""
         lost, self._lost = self._lost, []
         self._out += [(rid, frame, False) for rid, frame in down_frames(lost, self._peers)]
 
@@ -374,7 +375,7 @@ class RouterCore:
         self._out.append((target.rid, blob, False))
 
     def _deliver(self, peer: Peer) -> None:
-        """Fill the window of a peer that is behind with the next messages of its mailbox."""
+        """Send a peer that is behind the next messages of its mailbox, up to its window."""
         room = WINDOW - len(peer.in_flight)
         following = self._mailboxes.undone(peer.address, room, peer.cursor)
         for position, id_, blob in following:

@@ -98,7 +98,7 @@ class UplinkTarget:
 
 
 def zap_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
-    """Return the bound socket for ZeroMQ's authentication; create it before any connection."""
+    """Return the bound socket for ZeroMQ's authentication; call this before any connection."""
     socket = context.socket(zmq.REP)
     socket.setsockopt(zmq.LINGER, 0)
     socket.bind(ZAP_URL)
@@ -127,7 +127,7 @@ def uplink_dealer_socket(
 ) -> zmq.Socket[bytes]:
     """Return a host's socket to its home, not yet connected.
 
-    No frame waits in it for a connection: frames that a cut connection had not sent are lost.
+    No frame waits in the socket for a connection: unsent frames of a cut connection are lost.
     """
     socket = dealer_socket(context, b"u" + secrets.token_bytes(15))
     socket.setsockopt(zmq.CURVE_SERVERKEY, target.server_key.encode())
@@ -209,7 +209,7 @@ class WakePipe:
 
 
 def watch(poller: zmq.Poller, socket: zmq.Socket[bytes]) -> int:
-    """Let a poller watch a rarely used socket by its descriptor, which is returned.
+    """Let a poller watch a rarely used socket by its descriptor; return the descriptor.
 
     At each wait ZeroMQ checks every socket of a poller twice, with system calls, but no descriptor.
     The descriptor signals only events after `has_frames` was false: read until it is, also before
@@ -221,7 +221,7 @@ def watch(poller: zmq.Poller, socket: zmq.Socket[bytes]) -> int:
 
 
 def has_frames(socket: zmq.Socket[bytes]) -> bool:
-    """Whether a frame can be read."""
+    """Whether a frame can be read from a socket."""
     return bool(cast(int, socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
 
 
@@ -241,7 +241,7 @@ def ipc_path(url: str) -> Path | None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the socket's folder, or check that it is ours and private.
+    """Make the socket's folder, or check that an existing one is ours and private.
 
     A process that can reach the socket can write to the router, and its own mode follows the umask:
     the folder protects it. Raises BindRefused.

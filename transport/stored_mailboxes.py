@@ -23,7 +23,7 @@ MEMORY_BYTES = 32 * 1024 * 1024
 
 
 class StoredMailboxes(Mailboxes):
-    """Mailboxes in the file at `path`. `log` gets lines for the operator.
+    """Mailboxes in the file at `path`; `log` is called with lines for the operator.
 
     Raises StoreRefused, NotStored when the file cannot be opened.
     """
@@ -53,7 +53,7 @@ class StoredMailboxes(Mailboxes):
         self.incarnations = self._file.incarnations()
 
     def note_incarnation(self, address: str, incarnation: int) -> None:
-        """Record the highest incarnation of an address, in the file with the next commit."""
+        """Record the highest incarnation of an address; the next commit writes it."""
         super().note_incarnation(address, incarnation)
         self._batch.incarnations[address] = incarnation
 
@@ -66,7 +66,7 @@ class StoredMailboxes(Mailboxes):
         return position
 
     def done(self, address: str, id: bytes) -> bool:
-        """Remove a message permanently; False if it did not wait there."""
+        """Remove a message permanently; False if it is not in the mailbox."""
         is_taken = super().done(address, id)
         if is_taken:
             self._batch.done.append(self._key(address, id))
@@ -126,7 +126,7 @@ class StoredMailboxes(Mailboxes):
         return taken_back
 
     def _spill(self, batch: MailboxBatch) -> None:
-        """Drop the blobs that were just written to the file from memory."""
+        """Drop from memory the blobs that were just written to the file."""
         for position, address, id_, blob in batch.accepted.values():
             self._boxes[address].waiting[id_] = MailboxEntry(position, len(blob), None)
             self._in_memory -= len(blob)

@@ -25,7 +25,7 @@ def make_ticket(key: bytes, address: str, incarnation: int, host: str = "") -> b
 
 
 def is_valid(ticket: bytes, key: bytes, address: str, incarnation: int, host: str = "") -> bool:
-    """Whether `ticket` was made with `key` for exactly this incarnation, on this host."""
+    """Whether `ticket` was made with `key` for exactly this incarnation on this host."""
     return hmac.compare_digest(ticket, make_ticket(key, address, incarnation, host))
 
 

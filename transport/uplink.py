@@ -73,7 +73,7 @@ class Refusals:
 
 @dataclass(slots=True)
 class Connection:
-    """A connection over which frames have arrived: its key, its owner, and its TCP data."""
+    """A connection over which frames have arrived: its key, owner, and TCP descriptor and peer."""
 
     key: str
     owner: str
@@ -129,7 +129,7 @@ class Uplink:
         return OPEN_AGAIN_MS if self._is_wanted and self._socket is None else None
 
     def turn(self, poller: zmq.Poller) -> None:
-        """Do the due work: open the socket, retry full connections, find lost connections."""
+        """Do the due work: open the socket, retry full connections, find lost ones."""
         if self._is_wanted and self._socket is None and time.monotonic() >= self._open_at:
             self._open(poller)
         if self._outlet is not None and self._outlet.backlogs:
@@ -143,7 +143,7 @@ class Uplink:
             self._probe()
 
     def read(self, ready: Any) -> None:
-        """Read from one of our sockets, or behind one of our descriptors, that is ready."""
+        """Read from `ready`, one of our sockets or the descriptor of one."""
         if ready is self._socket:
             self._drain(cast(Socket, ready))
         elif ready == self._zap_fd and self._zap is not None:
@@ -169,7 +169,7 @@ class Uplink:
     # --- opening --------------------------------------------------------------------------------
 
     def _known_changed(self) -> None:
-        """Close connections whose key is no longer known; the first time, open the socket."""
+        """Close connections whose key is no longer known; the first call opens the socket."""
         self._is_wanted = True
         known = self._core.admission.known
         for id_, connection in list(self._connections.items()):
@@ -216,7 +216,7 @@ class Uplink:
             self._core.tell_controller(protocol.UPLINK_STATE, self._state())
 
     def _state(self) -> dict[str, str]:
-        """Return the state for a controller that says hello; empty if there is none."""
+        """Return the uplink's URL or problem for the controller; empty before there is one."""
         is_told = bool(self.url or self._problem)
         return {"url": self.url, "problem": self._problem} if is_told else {}
 
@@ -260,7 +260,7 @@ class Uplink:
                 core.receive_from_host((connection.owner, id_, rid), blob)
 
     def _met(self, id: bytes, key: str, first: zmq.Frame) -> Connection:
-        """Record the owner of a connection; another one with the same routing id is over."""
+        """Record the owner of a new connection; an older one with its routing id has ended."""
         if id in self._connections:
             self._lose(id)
         owner = self._core.admission.known.get(key, "")
@@ -288,7 +288,7 @@ class Uplink:
         self._probe_until = time.monotonic() + PROBE_SECONDS
 
     def _end_silent(self, now: float) -> None:
-        """Close the connections without a frame in time."""
+        """Close the connections over which no frame has arrived within SILENT_SECONDS."""
         for descriptor, (peer, since) in list(self._silent.items()):
             if now - since < SILENT_SECONDS:
                 return
@@ -318,7 +318,9 @@ class Uplink:
 
 
 def _sender(socket: Socket) -> Callable[[Rid, int], object]:
-    """Return the function that sends a part; for `(owner, connection, local)` the last two."""
+    """Return a function that sends a part; of `(owner, connection, local)` it sends the last two.
+
+    Of `(owner, connection, local)` it sends the last two."""
     send = sockets.plain(socket).send
 
     def send_part(part: Rid, flags: int) -> object:
@@ -332,10 +334,10 @@ def _sender(socket: Socket) -> Callable[[Rid, int], object]:
 
 
 def _hang_up(connection: Connection) -> None:
-    """End a TCP connection of ZeroMQ, which has no call for it.
+    """End a TCP connection of ZeroMQ, whose API cannot do that.
 
-    The descriptor may belong to another connection by now; it is ended only if it is from the same
-    machine, which then reconnects.
+    The descriptor may belong to another connection by now: a connection from another machine is not
+    ended, and the same machine reconnects.
     """
     _shut(connection.descriptor, connection.peer)
 

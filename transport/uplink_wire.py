@@ -1,6 +1,6 @@
 """A direct wire to the home, for a host itself and for the holder of an invitation.
 
-The frames of all its other processes go through its relay.
+The frames of a host's other processes go through the host's relay.
 """
 
 from collections.abc import Callable

@@ -34,7 +34,8 @@ def pack_deadline(until: float) -> bytes:
 class Watchdog:
     """Watches `parent`; `descriptor` is the read end of the pipe, whose EOF reports its exit.
 
-    Before the first deadline nothing is watched. `kill` is called once the last is over.
+    Nothing is watched until a first deadline was received. `kill` is called once the last deadline
+    is over.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Watchdog:
         return math.ceil(max(0.0, min(LOOK_MS, left)))
 
     def look(self, is_ready: bool) -> bool:
-        """Read the pipe if it is ready and check the deadline; False if the parent has exited."""
+        """Read the pipe if ready and check the deadline; False if the parent has ended."""
         if is_ready and not self._read():
             return False
         if self._until is None or steady_seconds() < self._until:

@@ -46,11 +46,11 @@ class Wire(Protocol):
         """Check for events that a lost wake-up may have hidden."""
 
     def close(self, linger_seconds: float) -> None:
-        """Close, after at most this long for unsent frames."""
+        """Close the wire, after at most `linger_seconds` for unsent frames."""
 
 
 class ZmqWire:
-    """A DEALER socket on the event loop."""
+    """A wire over a DEALER socket, watched by the event loop."""
 
     def __init__(self, url: str, routing_id: bytes) -> None:
         self._url = url
@@ -62,7 +62,7 @@ class ZmqWire:
         self._is_scheduled = False
 
     def open(self, events: WireEvents) -> None:
-        """Begin to connect."""
+        """Begin to connect; `events` receives the wire's events."""
         self._events = events
         self._loop = asyncio.get_running_loop()
         # A context never crosses a fork, so it is made here and not at import.
@@ -92,7 +92,7 @@ class ZmqWire:
         self._schedule()
 
     def close(self, linger_seconds: float) -> None:
-        """Close, after at most this long for unsent frames."""
+        """Close the wire, after at most `linger_seconds` for unsent frames."""
         socket, monitor, context = self._socket, self._monitor, self._context
         if socket is None or monitor is None or context is None:
             return
@@ -155,7 +155,7 @@ class ZmqWire:
         socket.send(blob, zmq.NOBLOCK)
 
     def _take(self, socket: zmq.Socket[bytes]) -> bytes | None:
-        """Receive a message; None if it has another shape than ours. Raises zmq.Again."""
+        """Receive a message; None if its parts are not one blob. Raises zmq.Again."""
         blob, is_alone = socket.recv(zmq.NOBLOCK), True
         while socket.getsockopt(zmq.RCVMORE):
             socket.recv(zmq.NOBLOCK)
@@ -163,7 +163,7 @@ class ZmqWire:
         return blob if is_alone else None
 
     def _refused(self) -> None:
-        """Handle that the other end does not know our key."""
+        """Handle that the other end does not know our key; only an uplink does more."""
 
     def _read_monitor(self) -> None:
         while (monitor := self._monitor) is not None and _events(monitor) & zmq.POLLIN:

@@ -9,7 +9,7 @@ from agiraph.core.hosts import HostLabel, HostName
 
 
 class HostsConfig(BaseModel):
-    """How other machines reach this home, and how long each may work without a connection."""
+    """How other machines reach this home, and for how long each may work without it."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 

@@ -147,7 +147,7 @@ class ChaosRun:
             supervisor.stop(STOP_WITHIN_SECONDS)
 
     def _disturb(self, supervisor: OwnSupervisor, agent: str, left: int) -> int:
-        """Inject faults until the run has ended or none is left; return how many are left."""
+        """Inject faults until the run has ended; return how many of `left` remain."""
         for fault in self._strikes:
             time.sleep(fault.pause_seconds)
             self._tend()
@@ -193,7 +193,7 @@ class ChaosRun:
     def _note_recoveries(self, supervisor: OwnSupervisor) -> None:
         """Record how long after the last fault each target was ready again.
 
-        A target that was hit again while it restarted counts once, a target that had finished not
+        A target that was hit again during its restart counts once, a target that had finished not
         at all.
         """
         ready_at = _ready_times(supervisor.home)
@@ -243,7 +243,7 @@ def new_supervisor(home: Path, noise: float = 0.0, more: str = "") -> OwnSupervi
 
 
 def _ready_times(home: Path) -> dict[str, list[float]]:
-    """Return when each address was ready, from the supervisor's log."""
+    """Return the times (Unix) at which each address was ready, from the supervisor's log."""
     found: dict[str, list[float]] = {}
     for line in read_past([Home(home).system.log(SUPERVISOR)], LogQuery(level="info")):
         if line.get("event") == "ready":
@@ -253,7 +253,10 @@ def _ready_times(home: Path) -> dict[str, list[float]]:
 
 
 def create(home: Path, goal: str = GOAL, model: str = MODEL) -> str:
-    """Create an agent, through a gateway that may be restarting; return its id."""
+    """Create an agent and return its id; retries while the gateway restarts.
+
+    Raises Unavailable if the gateway does not return.
+    """
     for client in _clients(home):
         with client:
             return client.create_agent(CreateAgentRequest(goal=goal, model=model)).id
@@ -283,7 +286,7 @@ def run_of(home: Path, agent: str) -> RunHome:
 
 
 def _tear(target: FaultTarget, journal: Path) -> None:
-    """Leave a partial record, like a process that crashes during a write."""
+    """Write a partial record into a journal, as a process that crashes during a write would."""
     _signal(target, signal.SIGSTOP)
     with suppress(FileNotFoundError):
         fd = open_file(journal, os.O_WRONLY | os.O_APPEND)

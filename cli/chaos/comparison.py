@@ -18,7 +18,7 @@ SUMMED_UP = "lines.txt"
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """One run. `lines` counts each line that a step wrote, `messages` each (from, to, text)."""
+    """The results of one run: `lines` written by steps, `messages` by (from, to, text)."""
 
     status: str
     files: dict[str, str] = field(default_factory=dict)

@@ -54,9 +54,9 @@ def run_on_small_disk(folder: Path, command: Sequence[str]) -> int:
 class FullDiskRun(ChaosRun):
     """The chaos run whose faults are times without free space on the disk under `folder`.
 
-    With `full_seconds` each lasts that long. The team's processes are killed at its beginning, and
-    all processes except the supervisor at half time. Each time a few pages are free again, so that
-    they can be started, but find no room for their first write.
+    With `full_seconds` each of these times lasts that long: the team's processes are killed at the
+    beginning, and all processes except the supervisor after half of the time. Each kill frees a few
+    pages, so that the processes can be started, but find no room for their first write.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class FullDiskRun(ChaosRun):
         self._full_seconds = full_seconds
 
     def _disturb(self, supervisor: OwnSupervisor, agent: str, left: int) -> int:
-        """Fill the disk now and then until the run has ended; return how many times are left."""
+        """Fill the disk at times until the run has ended; return how many of `left` remain."""
         while left > 0:
             if self._full_seconds is not None:
                 self._await_workers(supervisor)
@@ -96,7 +96,7 @@ class FullDiskRun(ChaosRun):
         return left
 
     def _await_workers(self, supervisor: OwnSupervisor) -> None:
-        """Wait until workers run, so that the fault hits a whole team."""
+        """Wait until workers run, so that a fault hits the whole team. Raises Unavailable."""
         assert supervisor.pid is not None
         deadline = time.monotonic() + WORKERS_WITHIN_SECONDS
         while not any(one.kind == "worker" for one in living(supervisor.home, supervisor.pid)):

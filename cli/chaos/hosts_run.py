@@ -64,7 +64,7 @@ class ChaosMachine:
     frozen_until: float = 0.0
 
     def descendants(self) -> list[psutil.Process]:
-        """Return the processes that run on it, except the host process itself."""
+        """Return the processes that run on the machine, except the host process itself."""
         if self.process is None or self.process.poll() is not None:
             return []
         try:
@@ -73,13 +73,13 @@ class ChaosMachine:
             return []
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to its host process, if that runs."""
+        """Send a signal to the machine's host process, if it runs."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
 
 class HostsRun(ChaosRun):
-    """The chaos run with `count` further machines; this process is in a namespace of its own."""
+    """The chaos run with further machines; this process must run in its own namespace."""
 
     def __init__(self, folder: Path, count: int, seed: int, noise: float, report: Report) -> None:
         super().__init__(folder, strikes(seed, (*KINDS, *OF_HOSTS)), noise=noise, report=report)
@@ -133,7 +133,7 @@ class HostsRun(ChaosRun):
         raise Unavailable("the hosts are not ready in time")
 
     def _tend(self) -> None:
-        """End the faults that are over, and restart the processes that should run."""
+        """End the faults whose time is over, and restart the processes that should run."""
         now = time.monotonic()
         for machine in self._machines:
             if machine.cut_until and now >= machine.cut_until:

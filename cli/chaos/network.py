@@ -71,7 +71,7 @@ def run_apart(command: Sequence[str]) -> int:
 
 
 class Network:
-    """Namespaces by name, each with an address; use it in a `with` block.
+    """Joined namespaces by name, each with an address; exist in a `with` block.
 
     Raises InvalidInput where this system does not permit it.
     """
@@ -109,12 +109,12 @@ class Network:
         self._close()
 
     def inside(self, name: str, command: Sequence[str]) -> list[str]:
-        """Return the command that runs `command` in a member's namespace, except the first's."""
+        """Return the words that run `command` in the namespace of `name`."""
         pid, _ = self._holders[name]
         return ["nsenter", f"--target={pid}", "--net", "--", *command]
 
     def cut(self, name: str) -> None:
-        """Drop every packet from or to a member silently, like a pulled cable."""
+        """Drop every packet from or to a member silently, as a pulled cable does."""
         self._cut.add(name)
 
     def heal(self, name: str) -> None:
@@ -199,7 +199,7 @@ class Network:
 
 
 def _hold_namespace(line: socket.socket, address: str) -> None:
-    """Make a namespace and its device, pass the device on, and stay until `line` is closed."""
+    """Make a namespace and its device, send the device over `line`, wait until `line` is closed."""
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(CLONE_NEWNET) != 0:

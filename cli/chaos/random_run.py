@@ -88,7 +88,7 @@ class RandomModelRun(ChaosRun):
             supervisor.stop(STOP_WITHIN_SECONDS)
 
     def _tend(self) -> None:
-        """Answer the questions that are open for longer than the settings allow."""
+        """Answer the questions that are open longer than the settings allow."""
         now = time.time()
         since = now - ANSWERED_AFTER_SECONDS
         if self._looked_at > since:

@@ -85,7 +85,7 @@ def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> 
 
 
 def run_of(client: "Client", agent: str, wanted: str) -> "RunView":
-    """Return one run of an agent, by its id or the beginning of it. Raises InvalidInput."""
+    """Return the run of an agent whose id begins with `wanted`. Raises InvalidInput."""
     runs = {run.id: run for run in client.runs(agent)}
     return runs[meant("run", wanted, [(id, id) for id in runs])]
 

@@ -105,8 +105,8 @@ def _watching(
 ) -> Iterator["RunWatcher"]:
     """Yield the watcher of an agent's run, by default of the only agent at work.
 
-    The outcome of an ended run can be read without any process. Raises NotReachable for a run that
-    has not ended.
+    The outcome of an ended run is read without any process. Raises NotReachable for a run that has
+    not ended.
     """
     with shared_supervisor(home), connect_to_read(home) as client:
         from cli.run.target import RunTarget
@@ -121,7 +121,7 @@ def _watching(
 
 
 def _follow(watch: "RunWatcher", started_at: float, timeout_seconds: float | None) -> bool:
-    """Watch until the run has ended, if it has not yet; False at the timeout."""
+    """Watch until the run has ended, if it has not ended yet; False at the timeout."""
     return watch.agent.status in ENDED_AGENT or watch.until_the_end(started_at, timeout_seconds)
 
 

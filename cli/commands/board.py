@@ -26,7 +26,7 @@ def _labels(value: Any) -> str:
 
 
 def summary_of(row: JsonObject, steps: Mapping[str, str]) -> str:
-    """Return the end of a node, the step of its worker, or the first sentence of its task."""
+    """Return why a node ended, else the step of its worker, else its task's first sentence."""
     ended = row.get("reason") or row.get("summary")
     step = steps.get(str(row.get("assigned_worker")), "") if row["status"] == "running" else ""
     return str(ended or step or format_goal(SENTENCE_END.split(as_is(row.get("task")), 1)[0]))
@@ -84,7 +84,7 @@ def board(client: "Client", agent: str, node: str | None, run_id: str | None) ->
 
 
 def _readable(detail: JsonObject) -> JsonObject:
-    """Return a node for people: lists as lines, evidence as the outcome of each check, and sums."""
+    """Return a node for people: lists as lines, each check with its outcome, sums of usage."""
     evidence = detail.pop("evidence") or {}
     detail.pop("result_preview", None)
     detail["stage"] = _stage(detail["stage"])

@@ -176,7 +176,7 @@ def _refuse_together(
     hosts: int | None,
     random_model: int | None,
 ) -> None:
-    """Raise InvalidInput for options that exclude each other."""
+    """Raise InvalidInput for options that cannot be used together."""
     if hammered and (only or full_disk):
         raise InvalidInput("--hammer cannot be used with --only or --full-disk")
     if hosts and (hammered or only or full_disk):
@@ -189,7 +189,7 @@ def _refuse_together(
 def _words_again(
     kills: int, seed: int, noise: float, for_seconds: float | None, as_json: bool
 ) -> list[str]:
-    """Return the options of this command for the separate process that runs it."""
+    """Return the options of this command as words, for the process that runs it again."""
     words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
     words += ["--json"] if as_json else []
     return words + (["--for", f"{for_seconds}s"] if for_seconds else [])
@@ -207,14 +207,14 @@ def _with_random_model(folder: Path, seed: int, kills: int, noise: float, as_jso
 
 
 def _on_small_disk(words: list[str]) -> int:
-    """Run this command again where a small disk is mounted; return its exit code."""
+    """Run this command again where a small disk is mounted; return that exit code."""
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
         again = ("chaos", "--full-disk", "--on", folder, *words)
         return run_on_small_disk(Path(folder), [sys.executable, "-P", "-m", "agiraph", *again])
 
 
 def _among_namespaces(hosts: int | None, words: list[str], keep: Path | None) -> int:
-    """Run this command again in a network namespace of its own; return its exit code."""
+    """Run this command again in its own network namespace; return that exit code."""
     with ExitStack() as stack:
         prefix = "agiraph-chaos-"
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
@@ -224,7 +224,7 @@ def _among_namespaces(hosts: int | None, words: list[str], keep: Path | None) ->
 
 
 def facts(report: ChaosReport) -> dict[str, object]:
-    """Return a report as one JSON object."""
+    """Return a report as one JSON object of strikes, differences and recovery times."""
     return {
         "strikes": dict(sorted(report.strikes.items())),
         "runs": report.runs,

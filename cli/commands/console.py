@@ -80,7 +80,7 @@ def is_screen() -> bool:
 
 
 def only_one(client: "Client", command: str) -> AgentView:
-    """Return the only agent, or the only agent at work. Raises InvalidInput."""
+    """Return the only agent, or the only agent at work. Raises InvalidInput, naming `command`."""
     found = client.agents()
     candidates = [agent for agent in found if agent.status not in ENDED_AGENT] or found
     if len(candidates) == 1:

@@ -25,7 +25,7 @@ PAGE = 1000
 
 
 class EventSelection(TypedDict):
-    """The filter of events; the API applies it."""
+    """The filter of events that is sent to the API."""
 
     types: tuple[str, ...]
     entity: str | None

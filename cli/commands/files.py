@@ -163,7 +163,7 @@ def memory(
 def _changed_memory(
     client: "Client", agent: str, path: str, way: str | None, source: str | None
 ) -> Done:
-    """Remove, edit or write a memory file; return the outcome."""
+    """Remove, edit or write a memory file as `way` and `source` say; return the outcome."""
     if way == "remove":
         removed = client.remove_memory(agent, path)
         return Done(removed, f"removed {removed.path}")
@@ -175,7 +175,10 @@ def _changed_memory(
 
 
 def _edited_memory(client: "Client", agent: str, path: str) -> Done:
-    """Let the person edit a memory file; a refused text stays in a file that the error names."""
+    """Let the person edit a memory file in an editor.
+
+    A refused text stays in a file that the error names.
+    """
     try:
         old = client.memory_file(agent, path)
         before, etag = old.content, old.etag

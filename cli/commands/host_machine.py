@@ -75,7 +75,7 @@ def run(folder: Path | None) -> int:
 
 
 def _run(folder: HostFolder) -> int:
-    """Replace this process by the host process."""
+    """Replace this process by the host process of a folder."""
     os.execv(sys.executable, _command(folder))
 
 

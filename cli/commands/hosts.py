@@ -163,7 +163,7 @@ def list_hosts(client: "Client") -> Shown:
 
 
 def _steering(act: HostAct, effect: str, done: str) -> click.Command:
-    """Return the command of one act."""
+    """Return the command for one act; its output is HOST and `done`."""
 
     @api_command(f"agiraph host {act} build-2", json=OF_HOSTS, name=act, help=effect, group=host)
     @click.argument("host")

@@ -43,7 +43,7 @@ TRY_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The discovery: the rows of the table, and the possible default models, best first."""
+    """The discovered items: the rows of the table, and the possible default models, best first."""
 
     rows: tuple[JsonObject, ...]
     models: tuple[str, ...]
@@ -149,7 +149,7 @@ def _beside_models(home: Path, config: "Config") -> list[JsonObject]:
 
 
 def _in_short(rows: tuple[JsonObject, ...]) -> list[JsonObject]:
-    """Return the rows of found items, and one row for all others of each kind."""
+    """Return the rows of found items, and one row for all missing items of each kind."""
     short: list[JsonObject] = []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         of_kind = [row for row in rows if row["kind"] == kind]
@@ -182,7 +182,7 @@ def _checked(model: str, presets: "Presets") -> str:
 
 
 def _is_agreed(model: str, own: Path, *, is_set: bool, yes: bool, as_json: bool) -> bool:
-    """Whether the model is to be written as the default; False if it already is (`is_set`)."""
+    """Whether to write the model as the default; False if it is the default (`is_set`)."""
     if is_set:
         remark(f"models.default is {model} already, in {own}")
         return False
@@ -197,7 +197,7 @@ def _is_agreed(model: str, own: Path, *, is_set: bool, yes: bool, as_json: bool)
 
 
 def set_default(own: Path, model: str) -> None:
-    """Write models.default into a settings file; the rest of it stays unchanged.
+    """Write models.default into a settings file; all other lines stay unchanged.
 
     Raises Refused if the file's format does not allow a change line by line.
     """
@@ -221,7 +221,7 @@ def set_default(own: Path, model: str) -> None:
 
 
 async def _tried(model: str, presets: "Presets") -> JsonObject:
-    """Call the model once; return whether it answered, and how long that took, or why not."""
+    """Call the model once; return whether it answered, and after how long, or why not."""
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.base import ProviderError
     from agiraph.llm.connect import connect as connect_provider

@@ -96,7 +96,7 @@ def try_(text: str, model: str, home: Path, as_json: bool) -> int:
 
 
 async def _ask(model: str, text: str, home: Path) -> tuple[str, int, int]:
-    """Return the model's answer, and the tokens in and out."""
+    """Return the model's answer, and the number of input and output tokens."""
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.connect import connect
     from agiraph.models.registry import load_presets

@@ -91,7 +91,7 @@ def _iso(moment: float) -> str:
 def _print_new(
     folder: Path, entity: str | None, tails: dict[Path, LogTail], wanted: LogQuery, as_json: bool
 ) -> None:
-    """Print the new lines, also of logs that were created since."""
+    """Print the new lines of the logs, including logs that were created since."""
     try:
         for file in logs_of(folder, entity):
             if file not in tails:

@@ -133,7 +133,7 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
 
 @contextlib.contextmanager
 def _supervised(home: Path, start: bool) -> Iterator[None]:
-    """Run a supervisor inside this block if requested; else tools report that there is none."""
+    """Run a supervisor during the block if requested; else tools report that none runs."""
     if not start:
         yield
         return

@@ -24,7 +24,7 @@ def _short(reason: Any) -> str:
 
 
 def _own_name(model: Any) -> str:
-    """Return a model's name without its provider, which is shown beside it."""
+    """Return a model's name without its provider (which has another column)."""
     return str(model or "").partition("/")[2]
 
 

@@ -146,7 +146,7 @@ A_TEAM = f"{AN_ENTITY}, which means its coordinator and all its workers."
 
 
 def _steering(act: EntityAct, effect: str, entity: str = f"{AN_ENTITY}.") -> click.Command:
-    """Return the command of one act."""
+    """Return the command for one act on an entity."""
 
     @api_command(
         f"agiraph {act} my-agent",

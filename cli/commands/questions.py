@@ -107,7 +107,7 @@ def respond(client: "Client", question: str, text: str, reason: str) -> Shown:
 
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
-    """Return the option of a number; the number itself if it cannot be an option's."""
+    """Return the option of a typed number; the number itself if no option has it."""
     is_open = (question.id for question in found if question.status == "open")
     meant = open_ids_meant(id, is_open) or ids_meant(id, (question.id for question in found))
     options = next((one.options for one in found if meant == [one.id]), ())

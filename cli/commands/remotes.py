@@ -70,7 +70,7 @@ def forget(remote: str, as_json: bool) -> int:
 
 
 def log_in_at(named: str, name: str | None) -> Done:
-    """Store the token for a gateway on another machine, if it is valid. Raises ApiError."""
+    """Store the token for the gateway `named`, if it is valid. Raises ApiError."""
     if name is not None and not NAME.fullmatch(name):
         raise click.UsageError("--name: at most 40 letters, digits, '.', '_' and '-'")
     file = remotes_file(os.environ)
@@ -89,7 +89,7 @@ def log_in_at(named: str, name: str | None) -> Done:
 
 
 def _asked_token(remote: Remote) -> str:
-    """Return the token that is typed, or the first line of a pipe."""
+    """Return the token that the person types, or the first line of a pipe."""
     if sys.stdin.isatty():
         typed = click.prompt(f"API token for {remote.url}", hide_input=True, err=True)
     else:

@@ -131,7 +131,7 @@ def usage(
 
 
 def _usage_row(row: JsonObject) -> JsonObject:
-    """Return a row with its counts beside its key."""
+    """Return a row with its counts at the top level, and its name."""
     facts = {**row, **row["usage"]}
     del facts["usage"]
     return facts | {"name": row.get("name") or row["key"] or "(no node)"}
@@ -217,7 +217,7 @@ def _is_wanted(one: "BudgetView", trigger: str | None, *, per_day: bool) -> bool
 
 
 def _budget_rows(one: "BudgetView") -> list[JsonObject]:
-    """Return a row for each limit of a budget, one row for a budget without limits."""
+    """Return one row for each limit of a budget, and one row if it has no limit."""
     common = {
         "whose": owner_of(one),
         "per": "day" if one.period == "day" else "all",

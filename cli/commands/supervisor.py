@@ -159,7 +159,7 @@ def _install(home: Path, options: Sequence[str]) -> LoginService:
 
 
 def _start_service(home: Path, service: LoginService | None) -> bool:
-    """Let the system start the service, if there is one; return whether it does."""
+    """Let the system start the service; return whether it did. False without a service."""
     if service is None:
         return False
     if problem := start(service, os.environ):
@@ -170,7 +170,7 @@ def _start_service(home: Path, service: LoginService | None) -> bool:
 
 
 def _start(home: Path, options: Sequence[str]) -> bool:
-    """Start a supervisor; False if another process was faster."""
+    """Start a supervisor; False if another process has started one meanwhile."""
     from actors.supervisor.daemon import DaemonFailed, start_daemon
 
     try:
@@ -185,7 +185,7 @@ def _start(home: Path, options: Sequence[str]) -> bool:
 
 
 def _await_held(home: Path) -> None:
-    """Wait until the supervisor started by the system holds the home."""
+    """Wait until the supervisor that the system starts holds the home. Raises Unavailable."""
     if not _has_come(lambda: is_held(home), READY_SECONDS):
         raise Unavailable(
             f"the system was asked to start the supervisor, but none runs after"
@@ -194,12 +194,12 @@ def _await_held(home: Path) -> None:
 
 
 def _await_its_end(home: Path) -> None:
-    """Wait, up to STATUS_SECONDS, until a supervisor that ends with its last command has ended."""
+    """Wait at most STATUS_SECONDS for a supervisor that ends with its last command."""
     _has_come(lambda: not _ends_with_command(home) or is_used(home), STATUS_SECONDS)
 
 
 def _has_come(event: Callable[[], bool], within_seconds: float) -> bool:
-    """Wait until `event` returns True; False if it does not within that time."""
+    """Wait until `event` returns True; False if it does not within `within_seconds`."""
     give_up_at = time.monotonic() + within_seconds
     while not event():
         if time.monotonic() > give_up_at:
@@ -267,7 +267,7 @@ def _forget_login(home: Path) -> None:
 
 
 def _stop(home: Path, pid: int | None) -> None:
-    """Stop the supervisor in order and wait for its end. Raises Unavailable."""
+    """Stop the supervisor in order and wait until it has ended. Raises Unavailable."""
     if pid is None:
         raise Unavailable(f"a supervisor holds home {home}, but its lock names no process")
     here = pid_here(pid, Home(home).system.path)
@@ -317,7 +317,7 @@ def status(home: Path, as_json: bool) -> int:
 
 
 def look(home: Path, patience_seconds: float) -> JsonObject:
-    """Return the state of a home's supervisor; wait for its gateway for `patience_seconds`."""
+    """Return the state of a home's supervisor; wait `patience_seconds` for its gateway."""
     login = installed_file(home, os.environ)
     logs = Home(home).system
     files = [logs.errors(SUPERVISOR), logs.log(SUPERVISOR)]

@@ -93,7 +93,7 @@ def transcript(
 
 
 def _entity(client: "Client", named: str) -> tuple[str, str]:
-    """Return the agent's id, and the coordinator or a worker by name, id or beginning.
+    """Return the agent's id and the entity's key, named by name, id or beginning.
 
     Raises ApiError.
     """
@@ -174,7 +174,7 @@ def _call(call: "ToolCall") -> str:
 
 
 def _block(text: str) -> str:
-    """Return unchanged text, fenced so that no line of it ends the fence."""
+    """Return text unchanged in a fence that is longer than any fence within the text."""
     fence = FENCE
     while fence in text:
         fence += "`"

@@ -24,7 +24,7 @@ CURRENT = ("active", "paused")
 
 
 def moment(value: Any) -> str:
-    """Return an epoch time as local time with its date, to the minute or, soon, to the second."""
+    """Return an epoch time as local date and minute; within an hour of now to the second."""
     if not isinstance(value, int | float) or not value:
         return ""
     when = datetime.fromtimestamp(value)
@@ -33,7 +33,7 @@ def moment(value: Any) -> str:
 
 
 def waits_for(row: JsonObject) -> str:
-    """Return the condition of a trigger, as `cron 0 9 * * MON (Europe/Berlin)`."""
+    """Return the condition of a trigger as text, such as `cron 0 9 * * MON (Europe/Berlin)`."""
     config = row["config"]
     match row["type"]:
         case "scheduled":
@@ -97,7 +97,7 @@ class AgentFirstGroup(click.Group):
 
 
 def _positionals(args: list[str]) -> list[int]:
-    """Return the places of the first two arguments that are neither options nor their values."""
+    """Return the indexes of the first two arguments that are no options and no option values."""
     found: list[int] = []
     place = 0
     while place < len(args) and len(found) < 2:
@@ -239,7 +239,7 @@ def _bound(client: "Client", trigger: str, budgets: "Sequence[NamedLimit]") -> N
 
 
 def _given(**value: Any) -> JsonObject | None:
-    """Return the key and value if it was given."""
+    """Return {name: value} for the keyword argument, None if the value is None."""
     return None if None in value.values() else value
 
 
@@ -266,7 +266,7 @@ def _action(task: str, say: str | None, node: str | None, callback: str | None) 
 
 
 def _act(act: Literal["pause", "resume", "cancel", "fire"], what: str) -> None:
-    """Add the command of one act; `what` is its help."""
+    """Add the command of one act; `what` is the help text."""
 
     @api_command(
         f"agiraph triggers my-agent {act} t-3fa9c1",

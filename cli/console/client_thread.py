@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class ClientThread:
-    """One client and its own thread. `connect` makes a client, also repeatedly.
+    """One client that is used in its own thread; `connect` makes a client, also repeatedly.
 
-    Creating it raises NotReachable.
+    Creating a ClientThread raises NotReachable.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
@@ -37,7 +37,7 @@ class ClientThread:
     def follow(
         self, agent: str, after: int, kinds: Sequence[ThreadKind] = ()
     ) -> LogFollower[ThreadEntryView]:
-        """Return a follower of the thread with an agent; it has a connection of its own."""
+        """Return a follower of the thread with an agent, which uses its own connection."""
         return self._client.follow_thread(agent, after=after, kind=kinds)
 
     def _ask(self, question: Callable[[Client], T]) -> T:
@@ -59,10 +59,9 @@ class ClientThread:
 class ThreadFeed:
     """Changes in the thread with an agent after event `after`; `follow(after)` follows it.
 
-    Make it in the event loop. It has at most MOST entries: when the reader is behind, the thread
-    waits, and further changes wait in the log. The follower continues from its cursor through every
-    restart, so that no change is missed or repeated. `came` is set when there are entries to
-    `take`.
+    Create it in the event loop. It holds at most MOST entries: when the reader is behind, further
+    changes wait in the log. The follower continues from its cursor through every restart, so that
+    no change is missed or repeated. `came` is set when there are entries to `take`.
     """
 
     def __init__(self, follow: Callable[[int], LogFollower[ThreadEntryView]], after: int) -> None:
@@ -77,11 +76,11 @@ class ThreadFeed:
         self._thread = threading.Thread(target=self._run, name="thread", daemon=True)
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Begin to follow the thread with the agent."""
         self._thread.start()
 
     def take(self, most: int = MOST) -> tuple[ThreadEntryView, ...]:
-        """Return up to `most` entries that have arrived since; returns at once."""
+        """Return up to `most` entries that have arrived since the last call; does not wait."""
         self.came.clear()
         with self._changed:
             taken = tuple(self._entries.popleft() for _ in range(min(most, len(self._entries))))

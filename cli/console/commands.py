@@ -14,7 +14,7 @@ Shown = Literal["board", "files", "tree", "questions", "help"]
 
 
 class HelpRow(NamedTuple):
-    """One line of help."""
+    """One line of the help: a typed form, and its effect."""
 
     typed: str
     effect: str
@@ -75,7 +75,7 @@ class BudgetCommand:
 
     @property
     def is_change(self) -> bool:
-        """Whether a limit is named."""
+        """Whether the command names a limit, and so sets the budget."""
         return self.usd is not None or self.tokens is not None
 
 

@@ -74,17 +74,17 @@ class MemberRow:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return its names, in lower case."""
+        """Return the member's names and key, in lower case."""
         return frozenset({self.key.casefold(), self.name.casefold()})
 
     @property
     def is_finished(self) -> bool:
-        """Whether its work is over, and its process gone."""
+        """Whether the member's work is over and its process gone."""
         return self.row.state == FINISHED
 
     @property
     def activity(self) -> str:
-        """Return its activity, or else its node or its state."""
+        """Return the member's activity, else its node, else its state."""
         doing = one_line(self.row.doing or self.row.step, 120)
         return doing or self.node or self.row.state.replace("_", " ")
 
@@ -94,7 +94,7 @@ def members_of(
 ) -> tuple[MemberRow, ...]:
     """Return the members of one agent's team, the coordinator first, then workers by name.
 
-    The finished are last.
+    Finished members are last.
     """
     nodes = {
         node.assigned_worker: one_line(node.name, 40)
@@ -110,16 +110,16 @@ def members_of(
 
 
 def _place_in_team(one: MemberRow) -> tuple[bool, bool, str, str]:
-    """Sort the coordinator first and the finished last."""
+    """The sort key of a member: the coordinator first, finished members last."""
     return one.key != COORDINATOR_NAME, one.is_finished, one.name, one.key
 
 
 def rows_of_run(
     rows: Iterable[EntityView], workers: Iterable[WorkerView], spent: Mapping[str, Usage] | None
 ) -> list[EntityView]:
-    """Return the rows of a run's team, the finished included, with the spending of each.
+    """Return the rows of a run's team, including finished workers, with the spending of each.
 
-    `spent` is by address; None if it is not known.
+    `spent` has the usage of each address; None if unknown.
     """
     listed = list(rows)
     known = {row.address for row in listed}
@@ -173,17 +173,17 @@ class TopRow:
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether it can be paused, interrupted and messaged."""
+        """Whether the row's entity can be paused, interrupted and messaged."""
         return self.kind in ("coordinator", "worker")
 
     @property
     def state_label(self) -> str:
-        """Return its state in one or two short words."""
+        """Return the state of the row's entity in one or two short words."""
         return STATE_LABELS.get(self.state, self.state)
 
 
 def _or_less(field: str) -> Callable[[TopRow], Any]:
-    """Return a sort key that puts rows without this field below all others."""
+    """Return a sort key by `field` that puts rows without a value below all others."""
     return lambda row: -1.0 if (value := getattr(row, field)) is None else value
 
 
@@ -202,7 +202,7 @@ RISING: Final = frozenset({"entity", "state"})
 
 
 def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -> list[TopRow]:
-    """Return the rows of all entities, or of one agent's (by its id)."""
+    """Return the rows of `agiraph top`: all entities, or those of one agent (its id)."""
     listed = list(rows)
     names = {row.address.partition("/")[0]: row.name for row in listed if row.kind == "coordinator"}
     wanted = [row for row in listed if agent is None or row.address.startswith(f"{agent}/")]
@@ -210,19 +210,19 @@ def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -
 
 
 def ordered(rows: Iterable[TopRow], by: str, *, is_reversed: bool = False) -> list[TopRow]:
-    """Return rows sorted by one of SORTS; equal rows by their labels."""
+    """Return rows sorted by a column of SORTS; equal rows are sorted by their labels."""
     named = sorted(rows, key=_SORT_KEYS["entity"])
     falls = (by not in RISING) != is_reversed
     return sorted(named, key=_SORT_KEYS[by], reverse=falls)
 
 
 def next_sort(by: str, step: int) -> str:
-    """Return the column to the right (1) or to the left (-1)."""
+    """Return the sorting column to the right (`step` 1) or to the left (-1) of `by`."""
     return SORTS[(SORTS.index(by) + step) % len(SORTS)]
 
 
 def totals(rows: Sequence[TopRow]) -> tuple[int, float, int]:
-    """Return the number of rows, and the sums of their cpu and memory."""
+    """Return the number of rows, the sum of their CPU shares, and of their memory in bytes."""
     return len(rows), sum(row.cpu for row in rows), sum(row.memory for row in rows)
 
 

@@ -29,12 +29,12 @@ def line_of(event: EventView) -> EventLine:
 
 
 def text_of(data: dict[str, Any], *keys: str) -> str:
-    """Return the first of `keys` that has text, or ''."""
+    """Return the first non-empty text among the values of `keys` in `data`, else ''."""
     return next((v for key in keys if isinstance(v := data.get(key), str) and v), "")
 
 
 def arguments_in_lines(arguments: object) -> str:
-    """Return a call's arguments for reading: each on its line, long texts unchanged."""
+    """Return a call's arguments for people: `name: value` lines, long texts unchanged."""
     if not isinstance(arguments, dict):
         return str(arguments) if arguments else ""
     lines = []

@@ -52,7 +52,7 @@ def owner_of(one: BudgetView) -> str:
 
 
 def limits_of(one: BudgetView) -> list[tuple[Unit, float, float, float]]:
-    """Return each limit of a budget: its unit, the limit, the spent and the remaining amount."""
+    """Return (unit, limit, spent, left) for each limit of a budget."""
     limits: list[tuple[Unit, float, float, float]] = []
     if one.usd is not None and one.left_usd is not None:
         limits.append(("usd", one.usd, one.spent_usd, one.left_usd))
@@ -65,7 +65,7 @@ def limits_of(one: BudgetView) -> list[tuple[Unit, float, float, float]]:
 
 
 def format_path(found: FolderView | FileContentView) -> str:
-    """Return a folder's rows, one line per entry, or a file's text."""
+    """Return a folder as one line per entry, or a file's text."""
     if isinstance(found, FileContentView):
         return format_file(found)
     rows = [f"{entry_size(entry):>8}  {entry_name(entry)}" for entry in found.entries]
@@ -75,7 +75,7 @@ def format_path(found: FolderView | FileContentView) -> str:
 
 
 def entry_name(entry: FileEntryView) -> str:
-    """Return an entry's name, a folder's with a slash, a link's with an at sign."""
+    """Return an entry's name; a folder's name ends with '/', a link's with '@'."""
     mark = {"folder": "/", "link": "@"}.get(entry.kind, "")
     return one_line(entry.name) + mark
 
@@ -110,7 +110,7 @@ def format_board(board: BoardView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One entity in its place: `depth` from the root, `lead` the branch drawn before its name."""
+    """One entity in a tree: `depth` below the root, `lead` is the branch drawn before its name."""
 
     row: EntityView
     depth: int
@@ -156,7 +156,7 @@ def _branches(
 
 
 def _without_cycles(parents: dict[str, str]) -> dict[str, str]:
-    """Return parents without cycles: two workers may work for each other's nodes."""
+    """Return parents by address without cycles: two workers may work for each other."""
     straight: dict[str, str] = {}
     for address, parent in parents.items():
         above: str | None = parent

@@ -221,7 +221,7 @@ class PlainConsole:
                 self._is_away = True
 
     def _show_entries(self, entries: Iterable[ThreadEntryView]) -> None:
-        """Show the team's texts to the human, and the ends of questions without an answer."""
+        """Show the team's texts to the person, and questions that ended without an answer."""
         for entry in entries:
             is_said = entry.kind == "message" and HUMAN_NAME in entry.to
             is_notice = entry.kind == "note" and entry.number is not None

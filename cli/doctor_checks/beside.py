@@ -108,7 +108,7 @@ def _names(agents: "Sequence[ExternalAgent]") -> str:
 
 
 def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
-    """Return the rules in force, none if they cannot be read: another check reports that."""
+    """Return the rules in force; none if unreadable, which another check reports."""
     from agiraph.tools.approvals.policy import ApprovalPolicy
     from agiraph.tools.approvals.policy_file import policy_file, read_policy
     from agiraph.tools.table import tool_names

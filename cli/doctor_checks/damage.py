@@ -182,7 +182,7 @@ class _Journals:
         return ""
 
     def rest(self) -> str:
-        """Return the number of unread journals as text."""
+        """Return a remark about journals that were not read, '' if all were read."""
         return f"; {self._unread} journals are too long to be read here" if self._unread else ""
 
 
@@ -197,7 +197,7 @@ def _record_fault(path: Path) -> str:
 
 
 def database_fault(home: Home, path: Path, table: str = "sqlite_master") -> str:
-    """Return the fault of a database, '' if it has none, is missing, or is in use."""
+    """Return the fault of a database, '' if it is valid, missing, or in use."""
     with _readable(home, path) as copy:
         if copy is None:
             return ""
@@ -213,9 +213,10 @@ def database_fault(home: Home, path: Path, table: str = "sqlite_master") -> str:
 
 @contextmanager
 def _readable(home: Home, path: Path) -> Iterator[Path | None]:
-    """Yield a copy of a database, with its log: opening it writes.
+    """Yield a copy of a database with its log, because opening a database writes.
 
-    None if a process may have it open, if it is missing, or if there is no room for a copy.
+    Yields None if a process may have the database open, if it is missing, or if there is no room
+    for a copy.
     """
     with tempfile.TemporaryDirectory(prefix="agiraph-doctor-") as folder:
         copy = Path(folder) / path.name

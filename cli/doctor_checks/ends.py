@@ -39,7 +39,7 @@ class ConversationEnd:
 
 
 def check_ends(context: DoctorContext) -> DoctorCheck:
-    """Check that no journal ends before an event of it, and no event log before the last step.
+    """Check that no journal ends before an event about it, and no event log before a last step.
 
     A journal that was cut between two records can be read; only other files show that it was cut.
     """
@@ -104,7 +104,7 @@ def _has_segments(agent: AgentHome) -> bool:
 
 
 def _last_places(agent: AgentHome, events: list[JsonObject]) -> list[tuple[RunHome, str, int]]:
-    """Return the key of the board and the last place in its journal named by an event.
+    """Return (run, key of the board, last place in its journal that an event names).
 
     For each of the latest runs.
     """
@@ -122,9 +122,9 @@ def _last_places(agent: AgentHome, events: list[JsonObject]) -> list[tuple[RunHo
 
 
 def _records_before(run: RunHome, board: str, place: int) -> int | None:
-    """Return the number of a journal's records if it ends before a place, else None.
+    """Return the number of a journal's records if the journal ends before a place, else None.
 
-    A journal that continues after a damage has a new epoch: other places are not its own.
+    A journal that continues after damage has a new epoch; places of other epochs do not count.
     """
     records = _records(run.journal)
     if records is None:
@@ -135,7 +135,7 @@ def _records_before(run: RunHome, board: str, place: int) -> int | None:
 
 
 def _records(path: Path) -> list[JsonObject] | None:
-    """Return the records of a journal, None if it is missing, or cannot be read here."""
+    """Return the records of a journal, None if it is missing, unreadable or too long."""
     try:
         status = status_of(path)
         return None if status is None or status.st_size > LONGEST_JOURNAL else read_journal(path)
@@ -144,7 +144,7 @@ def _records(path: Path) -> list[JsonObject] | None:
 
 
 def _last_steps(events: list[JsonObject]) -> dict[tuple[str, str], int]:
-    """Return the last step that events name, by the address of the entity and the epoch."""
+    """Return the last step that events name, by (address of the entity, epoch)."""
     found: dict[tuple[str, str], int] = {}
     for event in events:
         if step := step_in(str(event.get("key", ""))):
@@ -154,7 +154,7 @@ def _last_steps(events: list[JsonObject]) -> dict[tuple[str, str], int]:
 
 
 def _conversations(agent: AgentHome) -> Iterator[tuple[str, Path]]:
-    """Yield the addresses and the conversations of the entities of an agent's latest runs."""
+    """Yield (address, conversation file) of each entity in an agent's latest runs."""
     id = AgentId(agent.path.name)
     yield coordinator_address(id), agent.conversation
     for run in latest_runs(agent):

@@ -61,5 +61,5 @@ def wrong_with(host: HostInfo) -> list[str]:
 
 
 def minor_of(version: str) -> tuple[str, ...]:
-    """Return major and minor number: versions with different ones do not work together."""
+    """Return major and minor number; versions that differ in them do not work together."""
     return tuple(version.split(".")[:2])

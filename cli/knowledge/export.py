@@ -23,7 +23,7 @@ def _kinds(text: str) -> tuple[KnowledgeKind, ...]:
 
 
 def _folder(text: str) -> str:
-    """Return a project in the form for the API: its id, or the whole path of its folder."""
+    """Return a project as the API expects it: its id, or the absolute path of its folder."""
     if is_elsewhere() or not (os.sep in text or os.path.isdir(text)):  # plain: the person's own
         return text
     return os.path.realpath(os.path.expanduser(text))

@@ -23,7 +23,7 @@ Find = Callable[[click.Context, str], Iterable[str]]
 
 
 class Named(click.types.StringParamType):
-    """A text for which a shell completes the names that `find` returns."""
+    """A text argument for which a shell completes the names that `find` returns."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
@@ -61,7 +61,7 @@ def _agents(ctx: click.Context, _incomplete: str = "") -> list[str]:
 
 
 def _entities(ctx: click.Context, _incomplete: str) -> list[str]:
-    """Return the agents, and the address of each process that has a log."""
+    """Return the names of agents, and the address of each process that has a log."""
     try:
         logs = entries(Home(home_of(ctx)).system.logs)
     except OSError:

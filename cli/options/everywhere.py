@@ -86,7 +86,7 @@ def _of_url(*, hidden: bool) -> list[click.Parameter]:
 def with_shared_options(command: click.Command, check_url: Check | None = None) -> click.Command:
     """Add the shared options that a command and its subcommands do not declare; return it.
 
-    `check_url` is called with --url, also if it is not given.
+    `check_url` is called with the value of --url, also if the option is not given.
     """
     inner = command.commands.values() if isinstance(command, click.Group) else ()
     no_json = None if inner else _refuse_json
@@ -128,12 +128,12 @@ def given(option: str) -> Any:
 
 
 def home_of(ctx: click.Context) -> Path:
-    """Return the home of a command line that is only completed."""
+    """Return the home that an incomplete command line names, for completions."""
     named = ctx.meta.get(_GIVEN, {}).get("home")
     return home_at(named) if named else chosen_home()
 
 
 def remark(text: str) -> None:
-    """Print a remark besides the result on stderr; -q silences it."""
+    """Print a remark on stderr, in addition to the result; -q silences it."""
     if not is_quiet():
         click.echo(broken_for(sys.stderr, text), err=True)

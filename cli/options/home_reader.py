@@ -25,7 +25,7 @@ NEEDS_A_SUPERVISOR: Final = (403, 503)
 
 
 def client_of_files(home: Path, config: Config) -> Client | None:
-    """Return a client of a home's files, None if a supervisor has begun to run on it.
+    """Return a client that reads a home's files, None if a supervisor runs on the home by now.
 
     The home may be missing. Raises Corrupt (also OtherFormat), OSError.
     """
@@ -61,5 +61,5 @@ class HomeTransport(httpx.BaseTransport):
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
     def close(self) -> None:
-        """Remove the copies."""
+        """Remove the copies of files that were made for reading."""
         self._open_things.close()

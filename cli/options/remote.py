@@ -109,7 +109,7 @@ def client_of(remote: Remote) -> "Client":
 
 
 def checked(client: "Client", within_seconds: float) -> "Client":
-    """Return a client whose gateway answers; else close it, and raise NotReachable."""
+    """Return `client` if its gateway answers; else close it and raise NotReachable."""
     try:
         client.check(within_seconds)
     except BaseException:

@@ -197,7 +197,7 @@ def examples(*lines: str) -> str:
 
 
 class PositiveNumber(click.FloatRange):
-    """A number above zero: neither `nan` nor `inf`."""
+    """A number above zero; `nan` and `inf` are refused."""
 
     def __init__(self) -> None:
         super().__init__(min=0, min_open=True)
@@ -213,7 +213,7 @@ class PositiveNumber(click.FloatRange):
 
 
 class Parsed(click.ParamType[Any]):
-    """The type of a text that `parse` converts; its InvalidInput is a wrong usage."""
+    """The type of an option that `parse` converts; its InvalidInput is a usage error."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
@@ -322,7 +322,7 @@ NEXT_TIME: Final = Parsed("time", functools.partial(_moment, is_past=False))
 
 
 def require_writable(file: Path) -> None:
-    """Raise InvalidInput for a file that cannot be written later; an existing file stays."""
+    """Raise InvalidInput for a file that could not be written; no file is changed."""
     place = file.resolve()
     try:
         if place.exists():  # plain: where the person wants it
@@ -337,7 +337,7 @@ def require_writable(file: Path) -> None:
 
 
 def text_argument(value: str, name: str) -> str:
-    """Return a text from the command line, with `-` for all of stdin; refuse an empty one."""
+    """Return a text of the command line; `-` is all of stdin. Raises UsageError if empty."""
     text = _all_of_stdin() if value == "-" else value
     if not text.strip():
         raise click.UsageError(f"{name} is empty")

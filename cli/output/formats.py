@@ -13,7 +13,7 @@ GOAL_SHOWN = 300
 
 
 def as_is(value: Any) -> str:
-    """Return a value as text: None as '', a boolean as yes or no."""
+    """Return a value as text: None as '', a boolean as `yes` or `no`."""
     if isinstance(value, bool):
         return yes_or_no(value)
     return "" if value is None else str(value)
@@ -25,7 +25,7 @@ def format_goal(value: Any) -> str:
 
 
 def yes_or_no(value: Any) -> str:
-    """Return a boolean as a word."""
+    """Return `yes` or `no`."""
     return "yes" if value else "no"
 
 
@@ -39,7 +39,7 @@ def format_time(value: Any) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration as text."""
+    """Return a duration as text: `3.2 s`, `5 min 12 s`, `2 h 30 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -58,7 +58,7 @@ def format_age(seconds: Any) -> str:
 
 
 def format_size(value: Any) -> str:
-    """Return a size in bytes, in a suitable unit."""
+    """Return a number of bytes with a unit: `812 B`, `1.5 KB`; '' for no number."""
     if not isinstance(value, int | float):
         return ""
     amount = float(value)
@@ -126,13 +126,13 @@ def format_short_usage(sums: JsonObject, unit: str = "") -> str:
 
 
 def spent_cells(tokens: int, cost: float | None, *, is_estimate: bool) -> tuple[str, str]:
-    """Return short tokens and money for two columns, '' for zero."""
+    """Return tokens and money as two short texts, '' for zero."""
     shown = (format_short_count(tokens) if tokens else "", format_short_money(cost) if cost else "")
     return mark_estimate(shown[0], is_estimate), mark_estimate(shown[1], is_estimate)
 
 
 def format_percent(value: Any) -> str:
-    """Return a share of a processor."""
+    """Return a share of a processor, given in percent, as `12%`; '' for zero."""
     return f"{value:.0f}%" if isinstance(value, int | float) and value else ""
 
 
@@ -153,7 +153,7 @@ def shown_agent(role: JsonObject) -> str:
 
 
 def how_it_works(role: JsonObject) -> str:
-    """Return the way in which that role works."""
+    """Return how a team's role (a `RoleView`) works, as text for people."""
     if role["kind"] == "cli":
         return "as a CLI"
     return "text only" if role["advisory"] else "with tools"

@@ -116,7 +116,7 @@ class Done:
     has_failed: bool = False
 
     def print(self, *, as_json: bool) -> int:
-        """Print it, a failure on stderr; return the exit code."""
+        """Print the result, a failure on stderr; return the exit code."""
         if as_json:
             record = self.record
             print_json(

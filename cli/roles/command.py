@@ -87,7 +87,7 @@ def roles_option(function: Any) -> Any:
 
 
 def section_of(file: Path | None) -> dict[str, Any] | None:
-    """Return the `agentic_team` section of a file, or all of it if it has none.
+    """Return the `agentic_team` section of a file, or the whole file if it has none.
 
     Raises InvalidInput.
     """

@@ -99,7 +99,7 @@ def agentic_shell(
 
 
 class AgenticShell:
-    """The prompt: reads lines, executes commands, gives tasks to the team."""
+    """The prompt of the shell: reads lines, executes commands, gives tasks to the team."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class AgenticShell:
             self._target.screen.note(line)
 
     def _asked(self, ask: "Callable[[Client], Found]") -> Found:
-        """Return the gateway's answer, after a reconnect if it was restarted."""
+        """Return the gateway's answer; reconnect and ask again if the gateway was restarted."""
         try:
             return ask(self._target.client)
         except NotReachable:
@@ -195,7 +195,7 @@ class AgenticShell:
     # --- a task ----------------------------------------------------------------------------------
 
     def _work_on(self, task: str) -> None:
-        """Let the team do a task, and show its turns and its result."""
+        """Have the team do a task, and show its turns and its result."""
         from cli.run.watch import RunWatcher  # imports the records
 
         options, agent, watch = self._wanted(task), None, None
@@ -225,7 +225,7 @@ class AgenticShell:
                 self._remember(options.terms["goal"], agent)
 
     def _wanted(self, task: str) -> RunOptions:
-        """Return the options of the run: of a new agent, or the next run of the prompt's agent."""
+        """Return the options of a run for `task`: of a new agent, or of the shell's agent."""
         saved = self._tasks
         before = saved.tasks[-MOST_EARLIER:] if saved.follows_up else ()
         asked = {
@@ -356,7 +356,7 @@ class AgenticShell:
         self._say("the earlier tasks are forgotten")
 
     def _reload(self) -> None:
-        """Print the changes since the team was last shown; each task uses them anyway."""
+        """Print how the team has changed since it was last shown; tasks use the new team anyway."""
         before = self._known
         now = self._validate()
         if before is not None and now.roles:

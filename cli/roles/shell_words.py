@@ -43,7 +43,7 @@ def completions(before: str, word: str) -> list[str]:
 
 
 def changes(before: "RoleTeamView", after: "RoleTeamView") -> list[str]:
-    """Return the differences of a team as lines."""
+    """Return the differences between two states of a team as lines."""
     old = {role.name: role for role in before.roles}
     new = {role.name: role for role in after.roles}
     found = [f"{name}: gone" for name in old if name not in new]

@@ -39,7 +39,7 @@ class TypedLines:
             self._prepare()
 
     def next(self) -> str:
-        """Return the next line without surrounding spaces. Raises EOFError if there is none."""
+        """Return the next line without surrounding spaces. Raises EOFError at the end."""
         line = input(self._prompt if self._is_typed else "").strip()
         if line and self._is_typed and self._history is not None:
             add_to_history(self._history, line)
@@ -62,7 +62,7 @@ class TypedLines:
 
 
 def add_to_history(path: Path, line: str) -> None:
-    """Add a line to a history, after lines that other shells have added since."""
+    """Append a line to a history file, to which other shells also append."""
     kept = read_history(path)
     if len(line) > LONGEST_LINE or kept[-1:] == [line]:
         return

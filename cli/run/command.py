@@ -227,12 +227,12 @@ def run(
 
 
 def _is_attended(as_json: bool) -> bool:
-    """Whether a person can answer here."""
+    """Whether a person can answer questions at this terminal."""
     return can_prompt() and not as_json
 
 
 def _models(model: str | None, worker_model: str | None) -> dict[str, Any]:
-    """Return the requested models; a replay of a recording applies to all."""
+    """Return the requested models; a replay of a recording is used for both."""
     workers = worker_model or (model if _is_replay(model) else None)
     return {"model": _absolute(model), "worker_model": _absolute(workers)}
 
@@ -325,7 +325,7 @@ def _is_replay(model: str | None) -> bool:
 
 
 def _absolute(model: str | None) -> str | None:
-    """Return a model with the absolute path of the file that it replays."""
+    """Return a model's name; that of a replay with the absolute path of its file."""
     if model is None or not _is_replay(model):
         return model
     return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"

@@ -161,9 +161,9 @@ def deliver(
 
 
 def _autorun_in(name: PurePosixPath) -> tuple[PurePosixPath, str]:
-    """Return the part of a path because of which a program runs commands, and the program, or ''.
+    """Return the part of a path because of which a program runs commands, and that program.
 
-    If several parts are such, git's part is returned.
+    Both are empty if no part is such. Git's part is preferred.
     """
     pairs = zip(name.parts, ("", *name.parts), strict=False)
     parts = [(at, program_of(part, above)) for at, (part, above) in enumerate(pairs, start=1)]
@@ -189,7 +189,7 @@ def _named(paths: list[PurePosixPath]) -> str:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Return the path of a deliverable. Raises InvalidInput for a name that leads elsewhere."""
+    """Return the path of a deliverable in `folder`. Raises InvalidInput for a path outside."""
     parts = PurePosixPath(name).parts
     if ".." in parts or name.startswith("/") or "\0" in name:
         raise InvalidInput(f"{name!r} is no name of a file")
@@ -199,7 +199,7 @@ def _place(folder: Path, name: str) -> Path:
 def read_whole(
     client: "Client", agent: str, first: "FileContentView", run: str | None = None
 ) -> bytes:
-    """Return a whole file, read on from its first piece."""
+    """Return the content of a file whose `first` piece was read."""
     read, piece = _bytes_of(first), first
     while piece.is_truncated and piece.returned:
         piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_estimate(options: RunOptions) -> int:
-    """Print the estimate of a run without beginning it."""
+    """Print the estimate of a run, which is not begun; return the exit code."""
     from agiraph.models.run_costs import in_words
 
     with connect_to_read(options.home) as client:

@@ -120,7 +120,7 @@ def show_ui(
 
 
 def _wants_to_detach(target: RunTarget) -> bool:
-    """Ask at a terminal whether the team continues on a supervisor that continues without us."""
+    """Ask at a terminal whether the team is to continue; False if it cannot without us."""
     if target.own is not None or not can_prompt():
         return False
     screen = target.screen
@@ -156,7 +156,7 @@ def _stop_early(
 
 
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
-    """Return the reason why this model is used."""
+    """Return the reason why the agent's model is used, as text."""
     if options.model:
         return f"from {options.model_from}"
     if options.agent or not options.is_new:

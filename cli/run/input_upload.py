@@ -60,7 +60,7 @@ def _counted(files: list[FileEntry]) -> str:
 
 
 def _sent(client: "Client", folder: Path, found: InputView, say: Say) -> str:
-    """Send the wanted files; return the folder's path.
+    """Send the files that the gateway lacks; return the path of the folder there.
 
     Raises ApiError 409 if the folder must be declared again.
     """

@@ -36,7 +36,7 @@ def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
 
 
 def resume_unfinished(target: RunTarget) -> None:
-    """Resume the unfinished agents of ended commands, and attend them until this command ends."""
+    """Resume the unfinished agents of ended commands, and attend them until we end."""
     for agent in _unfinished(target.client.agents(), target.home):
         lease = RunLease(target.home, agent.id)
         target.resumed.append(lease)
@@ -59,7 +59,7 @@ def only_unfinished(target: RunTarget) -> str:
 
 
 def _works(agent: "AgentView") -> bool:
-    """Whether an agent works, or will by itself."""
+    """Whether an agent works now, or has a next cycle."""
     return agent.status in AT_WORK or (agent.status == "idle" and agent.next_cycle_at is not None)
 
 

@@ -59,7 +59,7 @@ class RunOutcome:
     roles: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the outcome as a JSON object."""
         return {
             "agent": self.agent,
             "run": self.run,
@@ -84,7 +84,7 @@ def print_started(agent: AgentView, seconds: float) -> None:
 
 
 def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_ended: bool) -> int:
-    """Show the outcome of a run that ended or, at its timeout, is stopped; return the exit code.
+    """Show the outcome of a run, which is stopped if not `is_ended`; return the exit code.
 
     A run that a failed service suspends stays unfinished. `started_at` is a time of the monotonic
     clock.
@@ -123,7 +123,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
 def _leave_suspended(watch: RunWatcher) -> None:
     """Leave a run that a failed service suspends, so that it can be continued.
 
-    It is stopped with a supervisor that ends with its commands, and stays with any other.
+    A supervisor that ends with its commands stops the run; with any other the run stays suspended.
     """
     if watch.target.belongs_to_commands:
         if watch.target.stop_agent(watch.agent.id):
@@ -155,7 +155,7 @@ def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
 def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> Iterator[RunOutcome]:
     """Yield the outcome with the files written to `--output`; raise afterwards if that fails.
 
-    So an answer that could not be written is printed.
+    So the block prints an answer that could not be written.
     """
     if options.output is None:
         yield outcome
@@ -179,7 +179,7 @@ def too_late(limit: float) -> str:
 
 
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
-    """Print why an ended run was not completed, if so; return the exit code."""
+    """Return the exit code of an ended run; print why it was not completed, if so."""
     if outcome.status == "completed":
         return FAILED if outcome.missing else DONE
     if outcome.status == "failed":
@@ -194,7 +194,7 @@ def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
 
 
 def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
-    """Return the outcome of a run: its usage is in the broker's ledger, else from its events."""
+    """Return the outcome of a run; usage is from the broker's ledger, else from events."""
     client, agent = watch.target.client, watch.agent
     run = agent.run if not is_elsewhere() else None
     output = Home(watch.target.home).agent(agent.id).run(run).output if run else None
@@ -228,7 +228,7 @@ def answer_of(client: "Client", agent: str, run: str | None, recorded: str | Non
 
 
 def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bool) -> None:
-    """Show an outcome: as JSON, or the answer on stdout unless it was written; and the facts."""
+    """Show an outcome: as JSON, or its facts and the answer on stdout unless it was written."""
     if as_json:
         print_json(outcome.as_json())
     elif outcome.result and not outcome.written:

@@ -39,9 +39,9 @@ ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped"
 
 @dataclass(slots=True)
 class RunProgress:
-    """The fold of the events seen so far; with `shows_all` each of them has a line.
+    """The progress of a run, from its events so far; with `shows_all` every event has a line.
 
-    `has_roles`: it is the work of a team of roles, whose turns have lines, not their nodes.
+    `has_roles`: a team of roles works, whose turns have lines instead of its nodes.
     """
 
     shows_all: bool = False

@@ -15,7 +15,9 @@ OF_LAST_RUN: Final = ("model", "worker_model", "folder")
 
 
 class RunCommand(click.Command):
-    """A command with the defaults of the project file; the command line overrides them."""
+    """A command whose options have defaults in the project file; the command line overrides these.
+
+    The command line overrides these."""
 
     def make_context(
         self,
@@ -67,7 +69,7 @@ def is_of_project(ctx: click.Context, name: str) -> bool:
 
 
 def _fits(ctx: click.Context, name: str) -> bool:
-    """Whether a default is compatible with the command line."""
+    """Whether the project's default of the option `name` fits the command line."""
     given = ctx.params
     if given["goal"] is None:
         return name == "timeout"  # all else continues as it was begun
@@ -83,7 +85,7 @@ def _fits(ctx: click.Context, name: str) -> bool:
 
 
 def _lowered(home: Path, budgets: Any) -> Any:
-    """Return the limits that are lower than the home's settings: no limit may be raised."""
+    """Return the limits that are lower than the home's settings: a project may raise none."""
     from agiraph.core.money import NamedLimit
 
     settings = settings_of(home).budgets

@@ -65,7 +65,7 @@ class TerminalScreen:
         self._write(_STYLES[tone](printable(text)))
 
     def status(self, text: str, table: Sequence[str] = ()) -> None:
-        """Replace the bottom line, and the table above it, of which the last fitting lines show."""
+        """Replace the bottom line and the table above it, cut at its top to fit."""
         if not self._is_live or self._is_quiet or self._prompt is not None:
             return
         rows = max(0, shutil.get_terminal_size().lines - 2)
@@ -146,12 +146,11 @@ class TerminalScreen:
 
     @property
     def _room(self) -> int:
-        """The cells of a line; the last stays free, or some terminals would begin another line."""
+        """The usable cells of a line; the last one stays free, or some terminals break the line."""
         return shutil.get_terminal_size().columns - 1
 
     def _put(self, text: str) -> None:
-        """Write a text. When the reader has exited (`| head -1`), the run continues without
-        output."""
+        """Write a text; if the reader has exited (`| head -1`), discard it."""
         if self._is_unread:
             return
         try:

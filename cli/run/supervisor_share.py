@@ -32,7 +32,7 @@ CONTINUES: Final = "the supervisor continues: another command uses it"
 def shared_supervisor(
     home: Path, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[HomeShare]:
-    """Hold a share in the supervisor of a home; on another machine nothing is shared."""
+    """Hold a share in the supervisor of a home; for a home elsewhere do nothing."""
     if is_elsewhere():
         yield HomeShare(home)
         return
@@ -44,8 +44,8 @@ def shared_supervisor(
 class Startup:
     """The callbacks of a command for the start of its own supervisor.
 
-    `check` raises if it must not be started, `status` shows the current action, `note` is called
-    with permanent lines, and `meanwhile` repeatedly while it starts.
+    `check` raises if the supervisor must not be started, `status` shows the current action, `note`
+    is called with permanent lines, and `meanwhile` repeatedly during the start.
     """
 
     check: Callable[[], None] = lambda: None
@@ -58,7 +58,7 @@ class Startup:
 def supervised_client(
     home: Path, startup: Startup | None = None
 ) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
-    """Yield a client of the supervisor that runs on a home (None), or of one started for the block.
+    """Yield a client, and None or the supervisor that was started for the block.
 
     Raises SupervisorFailed, NotReachable, and the errors of `check`.
     """
@@ -117,7 +117,7 @@ def _started(home: Path, startup: Startup) -> "Iterator[tuple[Client, OwnSupervi
 
 
 def _another(home: Path) -> "Client | None":
-    """Return a client of a supervisor that another process started on this home meanwhile."""
+    """Return a client of a supervisor that another process has started on this home, else None."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while is_held(home) and time.monotonic() < deadline:
         try:

@@ -44,7 +44,7 @@ ENDED: Final = ("completed", "failed")
 class RunOptions:
     """The options of `agiraph run`, checked as far as possible without a supervisor.
 
-    `terms` are the given fields of its request (`given_terms`). `agent` works on the goal; None
+    `terms` are the given fields of the request (`given_terms`). `agent` works on the goal; None
     creates a new agent. Unless `is_attended`, the run continues after the command has ended.
     """
 
@@ -66,7 +66,7 @@ class RunOptions:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is a goal; else the run of an agent is resumed."""
+        """Whether there is a goal; otherwise an agent's earlier run is resumed."""
         return "goal" in self.terms
 
     def agent_id(self, client: "Client") -> AgentId:
@@ -80,7 +80,7 @@ class RunOptions:
     def begin(self, client: "Client") -> "AgentView":
         """Create the agent, or give the existing one a further goal; a repeat is the same run.
 
-        Without a goal its run is resumed.
+        Without a goal the agent's run is resumed.
         """
         if not self.is_new and self.agent is not None:
             if (found := client.agent(self.agent)).status in ENDED:
@@ -128,7 +128,7 @@ def _plan_text(plan: Path) -> str:
 
 @dataclass(slots=True)
 class RunTarget:
-    """The target of a run: a client, and the supervisor if we started it."""
+    """The target of a run: a client, and the supervisor if this command started one."""
 
     home: Path
     client: "Client"
@@ -199,20 +199,20 @@ class RunTarget:
         self.screen.note(f"  agiraph attach {agent.id}\n  agiraph stop {agent.id}")
 
     def detach(self) -> None:
-        """Let the agent continue without us, or stay in its state: it is not unfinished."""
+        """Let the agent continue, or keep its state, without this command: it is not unfinished."""
         if self.attendance is not None:
             self.attendance.detach()
             self.attendance = None
 
     def leave(self) -> None:
-        """Stop attending all agents."""
+        """Stop attending all agents; the supervisor then treats their commands as ended."""
         for lease in filter(None, (self.attendance, *self.resumed)):
             lease.end()
 
 
 @contextlib.contextmanager
 def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
-    """Yield a target: on the supervisor of this home, or on one started for us."""
+    """Yield a target on the supervisor of this home, or on one started for the block."""
     startup = Startup(
         check=partial(_check_start, options),
         status=screen.status,
@@ -296,7 +296,7 @@ def default_model(home: Path) -> str:
 
 
 def home_option_of(home: Path) -> str:
-    """Return the words that name a home on the command line, '' for the default home."""
+    """Return the option that names a home, to print in commands; '' for the default home."""
     if (remote := chosen_remote()) is not None:
         return f" --url {shlex.quote(remote.label)}"
     return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

@@ -133,7 +133,7 @@ class RunWatcher:
             self._show(EventView.of(event))
 
     def _until_no_worker_runs(self) -> None:
-        """Wait, at most WORKERS_SECONDS, until the workers of the agent have no process."""
+        """Wait until no worker of the agent has a process, at most WORKERS_SECONDS."""
         team, deadline = f"{self.agent.id}/", time.monotonic() + WORKERS_SECONDS
         while time.monotonic() < deadline:
             rows = self.target.client.entities()
@@ -142,7 +142,7 @@ class RunWatcher:
             time.sleep(POLL_SECONDS)
 
     def _has_ended(self, event: EventView | None) -> bool:
-        """Request the agent's status when an event may have changed it, and every second."""
+        """Whether the run has ended: asks when an event may have changed that, and every second."""
         now = time.monotonic()
         is_notable = event is not None and event.type.startswith(("agent.", "run.", "human."))
         if not is_notable and now - self._refreshed_at < REFRESH_SECONDS:
@@ -159,7 +159,7 @@ class RunWatcher:
         return self.agent.status in ENDED_AGENT
 
     def _check_disk(self) -> None:
-        """Report that the team waits because its disk is full, and that it continues."""
+        """Report that the team waits because its disk is full, and later that it continues."""
         is_full = not (is_elsewhere() or has_room(self.target.home))
         if is_full and not self._is_full:
             self._screen.note(
@@ -200,7 +200,7 @@ class RunWatcher:
         self.outage = outage
 
     def _as_it_ended(self, agent: AgentView) -> AgentView:
-        """Return the agent as it was at the end of our run: it is in another run by now."""
+        """Return the agent as it was at the end of our run: by now it is in another run."""
         ours = next(run for run in self.target.client.runs(agent.id) if run.id == self._run)
         ended = {"run": ours.id, "status": ours.status, "result": ours.result}
         return agent.model_copy(update=ended | {"reason": ours.reason})
@@ -272,13 +272,13 @@ class RunWatcher:
 
 
 def ready_answer(options: Sequence[str], typed: str) -> str:
-    """Return the option that a number selects, else the text."""
+    """Return the option whose number was typed, else the typed text."""
     number = typed.strip()
     is_one = number.isdecimal() and 1 <= int(number) <= len(options)
     return options[int(number) - 1] if is_one else typed
 
 
 def _answer_command(home: Path) -> str:
-    """Return the command that answers a question, with `{question}` to be filled in."""
+    """Return a command that answers a question; it contains `{question}` for the id."""
     where = home_option_of(home).replace("{", "{{").replace("}", "}}")
     return f"agiraph respond {{question}} 'your answer'{where}"

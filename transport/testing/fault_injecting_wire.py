@@ -34,7 +34,7 @@ class FaultInjectingWire:
     # --- Wire ---
 
     def open(self, events: WireEvents) -> None:
-        """Begin to connect."""
+        """Begin to connect; `events` receives this wire's events."""
         self._events = events
         self._loop = asyncio.get_running_loop()
         self._wire.open(self)
@@ -49,7 +49,7 @@ class FaultInjectingWire:
         self._wire.poll()
 
     def close(self, linger_seconds: float) -> None:
-        """Close; held frames are sent first."""
+        """Close the wire; held frames are sent first."""
         self._out.release()
         self._in.drop()
         self._wire.close(linger_seconds)
@@ -94,7 +94,7 @@ class FaultInjectingWire:
             self._loop.call_later(HOLD_SECONDS, lane.release)
 
     def _cut(self) -> None:
-        """Lose the connection and all frames in flight, for a moment."""
+        """Lose the connection and all frames in flight; restore it after CUT_SECONDS."""
         self._is_cut = True
         self._out.drop()
         self._in.drop()
@@ -108,7 +108,7 @@ class FaultInjectingWire:
 
 
 class WireDirection:
-    """One direction: forwards frames, or holds them back in order."""
+    """One direction of the wire: forwards frames, or holds them back in order."""
 
     def __init__(self, pass_on: Pass) -> None:
         self._pass_on = pass_on
@@ -123,11 +123,11 @@ class WireDirection:
             self._pass_on(blob)
 
     def hold(self) -> None:
-        """Hold all frames back until `release` was called as often."""
+        """Hold all frames back until `release` was called once for each `hold`."""
         self._holds += 1
 
     def release(self) -> None:
-        """Forward the held frames, once each `hold` was released."""
+        """End one `hold`; forward the held frames when no other hold remains."""
         self._holds = max(0, self._holds - 1)
         while self._held and not self._holds:
             self._pass_on(self._held.popleft())

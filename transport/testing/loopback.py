@@ -71,7 +71,7 @@ class LoopbackRouter:
     # --- called by the wires --------------------------------------------------------------------
 
     def attach(self, wire: "LoopbackWire") -> None:
-        """Connect a wire."""
+        """Connect a wire to the router."""
         self._wires[wire.routing_id] = wire
 
     def detach(self, wire: "LoopbackWire") -> None:

@@ -66,7 +66,7 @@ class TaskApp(App[Any]):
         self.theme = THEME.name
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a task in the background; an error is shown in the status line."""
+        """Run a task in the background; its error is shown in the status line."""
 
         async def run() -> None:
             try:
@@ -86,9 +86,9 @@ class TaskApp(App[Any]):
 
 
 class ConsoleApp(TaskApp):
-    """One console on the agent of `state`; `source` updates it and acts for the person.
+    """The console of the agent in `state`; `source` updates `state` and acts for the person.
 
-    `clock` returns the epoch time.
+    `clock` returns the Unix time.
     """
 
     TITLE = "agiraph"
@@ -330,7 +330,7 @@ class ConsoleApp(TaskApp):
     # --- the panels ---
 
     def action_turn(self, panel: Panel) -> None:
-        """Show a panel; if it is already shown, go back to the conversation."""
+        """Show a panel; if that panel is shown already, go back to the conversation."""
         self.state.show_panel("talk" if panel == self.state.panel else panel)
         self._draw()
         self._focus_panel()
@@ -417,7 +417,7 @@ class ConsoleApp(TaskApp):
     # --- navigation ---
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable the questions only if there are some, and the line only if it is not focused."""
+        """Enable the questions only if there are some, the line only if it has no focus."""
         if action == "questions":
             return bool(self.state.waiting)
         if action != "write":
@@ -427,19 +427,19 @@ class ConsoleApp(TaskApp):
         return not (is_text or is_answer)
 
     def action_write(self, text: str) -> None:
-        """Go to the line and begin with `text`."""
+        """Go to the input line; put `text` into an empty one."""
         line = self._focus_line()
         if text and not line.value:
             line.put(text)
 
     def _focus_line(self) -> InputLine:
-        """Focus the line at once: Textual's own way handles other keys first."""
+        """Focus the input line at once: Textual's own way handles other keys first."""
         line = self.query_one(InputLine)
         line.screen.set_focus(line)
         return line
 
     def action_leave_line(self) -> None:
-        """Discard the beginning of an answer, or go to the panel."""
+        """Discard a begun answer, else go to the panel."""
         if self._answering is not None:
             self._answering = None
             self._redraw()
@@ -447,7 +447,7 @@ class ConsoleApp(TaskApp):
             self._focus_panel()
 
     def action_go_back(self) -> None:
-        """Go back to the conversation, and from there to the line."""
+        """Show the conversation and focus the input line."""
         self.state.show_panel("talk")
         self._draw()
         self._focus_line()
@@ -476,7 +476,7 @@ class ConsoleApp(TaskApp):
         self.show_notice("press Ctrl+C again to leave; the team goes on")
 
     def on_key(self, event: events.Key) -> None:
-        """Answer a question with a digit, except in the line."""
+        """Answer a question by a digit, unless the person is typing in the input line."""
         digit = event.character or ""
         is_choice = digit.isdigit() and not isinstance(self.focused, InputLine)
         if is_choice and self.state.waiting and self.query_one(QuestionBar).choose(int(digit)):

@@ -44,7 +44,7 @@ class TalkPanel(ScrollView, can_focus=True):
         """The person has scrolled to the beginning of the loaded entries."""
 
     class NewestWanted(Message):
-        """The person requested the end."""
+        """The person requested the end of the conversation."""
 
     def __init__(self, state: ConsoleState, *, id: str) -> None:
         super().__init__(id=id)
@@ -98,7 +98,7 @@ class TalkPanel(ScrollView, can_focus=True):
         return entry, is_open, is_marked, strips
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap again; a view that follows stays at the end."""
+        """Wrap lines to the new width; a view that follows stays at the end."""
         self._layout(to_end=self.follows)
         if self.follows:
             self.call_after_refresh(self._to_end)
@@ -106,7 +106,7 @@ class TalkPanel(ScrollView, can_focus=True):
     # --- lines and scrolling ---
 
     def _set_lines(self, lines: Sequence[Strip], *, to_end: bool, keep_from_end: bool) -> None:
-        """Replace the lines; show their end, or keep the position, also counted from the end."""
+        """Replace the lines; show their end, or keep the position (or its distance to the end)."""
         from_end = self.virtual_size.height - self.scroll_offset.y
         self._lines = lines
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
@@ -126,7 +126,7 @@ class TalkPanel(ScrollView, can_focus=True):
         self._is_moving = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Record whether the view has left the end; request more when the beginning is visible."""
+        """Record whether the view is at the end; request older entries at the beginning."""
         super().watch_scroll_y(old_value, new_value)
         if not self._is_moving:
             self.follows = new_value >= self.max_scroll_y - 1
@@ -182,7 +182,7 @@ class TalkPanel(ScrollView, can_focus=True):
         self.post_message(self.OlderWanted())
 
     def action_newest(self) -> None:
-        """Go to the end."""
+        """Go to the end of the conversation."""
         self._marked = None
         self.post_message(self.NewestWanted())
         self._layout(to_end=True)

@@ -32,7 +32,7 @@ def strips_of(
 
 
 def strips_of_stream(name: str, text: str, width: int, console: Console) -> list[Strip]:
-    """Return the lines of the text that is being streamed."""
+    """Return the lines for a text that the entity `name` is writing."""
     head = Text.assemble((name, voice(name)), ("  is writing…", QUIET))
     body = Padding(Text(text.rstrip() or "…"), (0, 0, 0, 2))
     return _with_lead(Group(head, body), " ", width, console)

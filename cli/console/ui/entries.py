@@ -23,7 +23,7 @@ TONES: Final[dict[str, Tone]] = {"said": "plain", "question": "ask"}
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One entry. `seq` is its place in the thread; `about` are the names that it concerns.
+    """One entry: `seq` is its position in the thread; `about` are the concerned names.
 
     `title` is one line; `body` may be long, in Markdown if `is_markdown`, and is folded for a tool
     call.
@@ -45,11 +45,11 @@ class TimelineEntry:
 
     @property
     def is_foldable(self) -> bool:
-        """Whether its body is shown only when it is opened."""
+        """Whether the entry's body is shown only when the entry is opened."""
         return self.kind == "tool" and bool(self.body)
 
     def concerns(self, names: frozenset[str]) -> bool:
-        """Whether it concerns one of `names` (in lower case)."""
+        """Whether the entry concerns one of `names` (in lower case)."""
         return bool(self.about & names)
 
 

@@ -43,7 +43,7 @@ HELP_PAGE: Final = (
 
 
 def head_of(state: ConsoleState, width: int) -> Text:
-    """Return the top line: agent, status, stage, work, spending; and whether we are connected."""
+    """Return the top line: agent, status, stage, work, spending, whether the API is reachable."""
     agent = state.agent
     status = (agent.status.replace("_", " "), state_style(agent.status))
     left = Text.assemble((one_line(agent.name, 30), BOLD), "  ", status)
@@ -67,7 +67,7 @@ def target_of(state: ConsoleState, answering: str | None) -> Text:
 
 
 def notice_of(notice: HeaderNotice | None) -> Text:
-    """Return the status line."""
+    """Return the text of the status line; empty for None."""
     if notice is None:
         return Text("")
     return Text(one_line(notice.text, 300), TONES["bad" if notice.is_bad else "quiet"])

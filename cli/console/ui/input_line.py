@@ -18,14 +18,14 @@ Names = Callable[[], tuple[str, ...]]
 
 
 class CommandSuggester(Suggester):
-    """Suggests commands and names."""
+    """Suggests commands and names while a line is typed."""
 
     def __init__(self, names: Names) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self._names = names
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Return the first line that `value` may become."""
+        """Return the first completion of `value`, None if there is none."""
         found = completions(value, self._names())
         return found[0].rstrip() if found and found[0].rstrip() != value else None
 
@@ -61,7 +61,7 @@ class InputLine(Input):
     def on_key(self, event: events.Key) -> None:
         """Send the line at Enter, before the keys that were typed after it.
 
-        As a binding it would pass through the app, and be handled after the next line's first
+        As a binding, the key would pass through the app, and be handled after the next line's first
         letters.
         """
         if event.key == "enter":
@@ -83,7 +83,7 @@ class InputLine(Input):
         self.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Complete; pressed again, continue with the next completion.
+        """Complete the line; pressed again, show the next completion.
 
         With an empty line, move the focus.
         """
@@ -97,7 +97,7 @@ class InputLine(Input):
             self.screen.focus_next()
 
     def action_recall(self, by: int) -> None:
-        """Restore a line that was sent before."""
+        """Put a line that was sent before into the input line (`by`: -1 older, 1 newer)."""
         at = min(max(0, self._at + by), len(self._sent))
         if at != self._at:
             self._at = at

@@ -27,7 +27,7 @@ def show_console(
 def show_top(
     connect: Callable[[], Client], agent: str | None, sort: str, every_seconds: float
 ) -> None:
-    """Show `top` until the person leaves; an opened entity shows the console first."""
+    """Show `top` until the person leaves; an opened entity shows the console meanwhile."""
     while True:
         app = TopApp(
             TopSource(connect),
@@ -51,7 +51,7 @@ def _is_colourless() -> bool:
 
 
 def _key_of(client: Client, agent: AgentView, entity: str | None) -> str:
-    """Return the key of the entity with a name, an id or an address."""
+    """Return the key of the entity that `entity` names: by name, id or address."""
     named = (entity or COORDINATOR_NAME).removeprefix(f"{agent.id}/")
     if named in (COORDINATOR_NAME, EVERYONE):
         return named

@@ -29,7 +29,7 @@ DETAIL_LIMIT: Final = 1500
 
 
 class RowTable(DataTable[Text]):
-    """A table of rows, whose cursor keeps its place when the rows are replaced.
+    """A table of rows whose cursor stays in its row number when the rows are replaced.
 
     The key of a row is the key of its content: a path, a member's key, an address.
     """
@@ -44,7 +44,7 @@ class RowTable(DataTable[Text]):
         self.add_columns(*self._headings)
 
     def show_rows(self, rows: Mapping[str, tuple[Text, ...]]) -> None:
-        """Replace the rows."""
+        """Replace the rows by `rows`: cells by key."""
         at = self.cursor_row
         self.clear()
         for key, row in rows.items():
@@ -142,7 +142,7 @@ class BoardPanel(Vertical):
         self._show_detail()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Show the node under the cursor."""
+        """Show the details of the node under the cursor."""
         event.stop()
         self._show_detail()
 
@@ -230,7 +230,7 @@ class FilesPanel(Vertical):
             self.focus_inside()
 
     def focus_inside(self) -> None:
-        """Focus the displayed part."""
+        """Focus the table of the folder, or the page of the file."""
         page = self.query_one("#page")
         (page if page.display else self.query_one(RowTable)).focus()
 

@@ -65,9 +65,9 @@ class QuestionBar(Static, can_focus=True):
             self.update(self._text_of(question, now))
 
     def arm(self, last_key_at: float) -> None:
-        """Focus a new question; right after a key (monotonic), wait.
+        """Focus a new question; ignore digits for ARMED_SECONDS after the last key (monotonic).
 
-        That key was meant for the line, and so is the next one.
+        A key that is typed then was meant for the input line.
         """
         self._armed_at = last_key_at + ARMED_SECONDS
         self.focus()
@@ -80,7 +80,7 @@ class QuestionBar(Static, can_focus=True):
             self.show(self._questions, self._now)
 
     def choose(self, number: int) -> bool:
-        """Answer with the option of this number; return whether there is one."""
+        """Answer with the option `number`; return whether the question has that option."""
         question = self.current
         if question is None or not 1 <= number <= min(MOST_OPTIONS, len(question.options)):
             return False
@@ -88,7 +88,7 @@ class QuestionBar(Static, can_focus=True):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Choose by number; any other printable key begins an answer with text."""
+        """Choose an option by a digit; any other printable key begins an answer with text."""
         question = self.current
         if question is None:
             return

@@ -64,7 +64,7 @@ OF_BOARD: Final = ("result", "note")
 class ConsoleSource:
     """The source of one console on one agent; tests override the requests to the API.
 
-    It uses clients made by `connect`; making one raises NotReachable.
+    Its clients are made by `connect`, which raises NotReachable.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class ConsoleSource:
         self._clock = SystemClock()
 
     def start(self) -> None:
-        """Begin to follow; call it in the event loop."""
+        """Begin to follow the agent; call this in the event loop."""
         works = (self._read_thread(), self._refresh_forever(), self._listen_forever())
         self._tasks = [asyncio.ensure_future(work) for work in works]
 
     async def close(self) -> None:
-        """Stop; the team continues."""
+        """Stop following and close the clients; the team continues."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -109,7 +109,8 @@ class ConsoleSource:
     async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
         """Send a text to one entity by name, or to all as `*`; it is shown at once.
 
-        While the gateway is away it is sent again under the same key, so it is delivered once.
+        While the gateway is away, the text is sent again with the same key, so that it is delivered
+        once.
         """
         key = uuid.uuid4().hex
         self._state.post_text(key, to, text, self._clock.now())
@@ -128,7 +129,7 @@ class ConsoleSource:
             return
 
     async def answer(self, question: str, text: str) -> QuestionView:
-        """Answer a question."""
+        """Answer a question; return it as answered."""
         answered = await self._writer.ask(lambda api: api.answer(question, text, via="console"))
         self._mark_stale("questions")
         return answered
@@ -166,7 +167,7 @@ class ConsoleSource:
         return await self._writer.ask(ask)
 
     async def _read_thread(self) -> None:
-        """Show the end of the thread, and follow it from there on."""
+        """Show the end of the thread, then begin to follow the thread from there."""
         while True:
             try:
                 page = await self._page(LATEST)
@@ -185,7 +186,7 @@ class ConsoleSource:
             self._changed.set()
 
     async def _refresh_forever(self) -> None:
-        """Refresh after changes, with pauses, and every second without a change."""
+        """Refresh the state soon after changes, and every second without changes."""
         quiet = 0
         while True:
             stale, self._stale = self._stale, set()
@@ -228,7 +229,7 @@ class ConsoleSource:
     # --- streaming text ---
 
     async def _listen_forever(self) -> None:
-        """Stay connected to the bus, with a ticket of the gateway; get another when it is void."""
+        """Show the streaming text until cancelled; reconnect after each failure."""
         while True:
             with suppress(ApiError, NotReachable, TransportError):
                 await (self._listen() if self._has_bus else self._follow_text())
@@ -236,7 +237,7 @@ class ConsoleSource:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow_text(self) -> None:
-        """Show the streaming text of the models, from the gateway."""
+        """Show the streaming text of the models, read from the gateway."""
         follower = await self._writer.ask(lambda api: api.follow_text(self._agent))
         try:
             while True:
@@ -310,7 +311,7 @@ class TopSource:
         return (await self._reader.ask(lambda api: api.usage(agent=agent, run=run))).total
 
     async def steer(self, address: str, act: EntityAct) -> SteeredView:
-        """Act on one entity."""
+        """Execute an act on one entity."""
         return await self._writer.ask(lambda api: api.act(address, act))
 
     async def interrupt(self, address: str, text: str) -> None:

@@ -34,7 +34,7 @@ Panel = Literal["talk", "board", "files", "tree", "help"]
 
 @dataclass(frozen=True, slots=True)
 class LiveText:
-    """The text that an entity is writing right now; `call` is the id of the model call."""
+    """The text that an entity is writing now; `call` is the id of the model call."""
 
     call: str
     text: str
@@ -153,7 +153,7 @@ class ConsoleState:
         self.add_page(page)
 
     def set_status(self, agent: AgentView, rows: Iterable[EntityView]) -> None:
-        """Show the agent and its processes in their present state."""
+        """Show the agent and its processes in their current state."""
         self.agent, self.rows = agent, tuple(rows)
         self._set_members()
 
@@ -168,7 +168,7 @@ class ConsoleState:
         self._set_members()
 
     def set_board(self, board: BoardView) -> None:
-        """Show the present board."""
+        """Show the current board."""
         self.board = board
         self._set_members()
 
@@ -181,7 +181,7 @@ class ConsoleState:
         self.revision += 1
 
     def stream(self, key: str, call: str, text: str, *, restarted: bool = False) -> None:
-        """Add a piece of the streaming text of the entity `key`."""
+        """Add a piece of the text that the entity `key` writes in `call`."""
         before = self.streams.get(key)
         is_same = before is not None and before.call == call and not restarted
         whole = (before.text if before and is_same else "") + printable(text)
@@ -189,7 +189,7 @@ class ConsoleState:
         self._talk_changed()
 
     def set_away(self, channel: Channel, *, is_away: bool) -> None:
-        """Show whether a channel is away."""
+        """Show whether a channel (the API, the bus) is unreachable."""
         if is_away != (channel in self.away):
             self.away ^= {channel}
             self.revision += 1
@@ -197,7 +197,7 @@ class ConsoleState:
     # --- actions of the person ---
 
     def post_text(self, id: str, to: str, text: str, at: float) -> None:
-        """Show a text that the person sends until it is in the log."""
+        """Show a text that the person is sending, until it is in the log."""
         entry = TimelineEntry(
             key=f"p:{id}",
             at=at,
@@ -215,14 +215,14 @@ class ConsoleState:
         self._talk_changed()
 
     def accept_text(self, id: str, message_id: str) -> None:
-        """Show a text as sent; in the log it is the message with this id."""
+        """Show a posted text as sent; in the log its id is `message_id`."""
         posted = self.timeline.remove(f"p:{id}")
         if posted is not None and message_id not in self.timeline.known:
             self.timeline.add([replace(posted, key=f"p:{message_id}", title="sent")])
         self._talk_changed()
 
     def reject_text(self, id: str, why: str) -> None:
-        """Remove a text that was refused."""
+        """Remove a posted text that was refused, and show why."""
         self.timeline.remove(f"p:{id}")
         self._talk_changed()
         self.notify(why, is_bad=True)
@@ -272,7 +272,7 @@ class ConsoleState:
             self._talk_changed()
 
     def _end_stream(self, entry: ThreadEntryView) -> None:
-        """Drop streamed texts that are now entries, or were broken off for good."""
+        """Drop a streamed text once it is an entry, or will not be completed."""
         key = self._key_of(entry.sender)
         stream = self.streams.get(key)
         is_acting = entry.call is not None and entry.call.outcome == "running"
@@ -286,11 +286,11 @@ class ConsoleState:
         self.talk_revision += 1
 
     def _key_of(self, entity: str) -> str:
-        """Return the key of the member with an address or a name."""
+        """Return the key of the member that an address or name names."""
         name = entity.rpartition("/")[2].casefold()
         return next((one.key for one in self.members if name in one.names), name)
 
 
 def _is_in_head(entry: ThreadEntryView) -> bool:
-    """Whether the head of the screen already shows it: the goal."""
+    """Whether an entry is the goal, which the top line shows already."""
     return entry.event is not None and entry.event.type == "agent.created"

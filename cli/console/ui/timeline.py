@@ -20,7 +20,7 @@ Keep = Literal["newest", "oldest"]
 
 @dataclass(slots=True, eq=False)
 class Timeline:
-    """Entries in order. `previous` is the cursor of the page before them, None at the beginning."""
+    """Entries in order; `previous` is the cursor of the page before them, None at the beginning."""
 
     entries: list[TimelineEntry] = field(default_factory=list)
     known: dict[str, TimelineEntry] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Timeline:
             self._trim(keep)
 
     def remove(self, key: str) -> TimelineEntry | None:
-        """Remove one entry and return it."""
+        """Remove the entry of a key and return it, None if there is none."""
         found = self.known.pop(key, None)
         if found is not None:
             self.entries.remove(found)

@@ -51,7 +51,7 @@ QUESTIONS: Final[dict[EntityAct, str]] = {
 
 
 class TopApp(TaskApp):
-    """All entities, or those of the agent with this id, sorted by one of SORTS.
+    """Shows all entities, or those of the agent with an id, sorted by a column of SORTS.
 
     Exits with the address of the entity to open, or None.
     """
@@ -176,7 +176,7 @@ class TopApp(TaskApp):
 
     @property
     def marked(self) -> str | None:
-        """The address under the cursor."""
+        """The address of the entity under the cursor."""
         row = self._marked_row()
         return row.address if row is not None else None
 
@@ -187,7 +187,7 @@ class TopApp(TaskApp):
     # --- keys ---
 
     def action_sort(self, by: int) -> None:
-        """Sort by the next column."""
+        """Sort by the next column to the right (1) or left (-1)."""
         self.sort_by = next_sort(self.sort_by, by)
         self._draw()
 
@@ -196,7 +196,7 @@ class TopApp(TaskApp):
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
-        """Sort by the column of a digit."""
+        """Sort by the column whose number is typed."""
         digit = event.character or ""
         if digit.isdigit() and 1 <= int(digit) <= len(SORTS):
             self.sort_by = SORTS[int(digit) - 1]
@@ -227,7 +227,7 @@ class TopApp(TaskApp):
             self.begin(steer())
 
     def action_interrupt(self) -> None:
-        """Cancel the step of the marked entity, with a text that gives the reason."""
+        """Cancel the step of the marked entity, with a text that the person types."""
         row = self._marked_row()
         if row is None or not row.is_of_agent:
             self.show_notice("only coordinators and workers can be interrupted", is_bad=True)
@@ -250,7 +250,7 @@ class TopApp(TaskApp):
 
 
 def _widths(columns: int) -> dict[str, int]:
-    """Return the width of each column on a screen of this width, its gap included."""
+    """Return the width of each column, including its gap, on a screen of `columns` cells."""
     entity = 30 if columns >= 110 else WIDTHS["entity"]
     widths = {**WIDTHS, "entity": entity}
     return {**widths, "doing": max(8, columns - sum(widths.values()))}
@@ -273,7 +273,7 @@ def _cells(row: TopRow, widths: dict[str, int]) -> tuple[Text, ...]:
 
 
 def _fitted(cell: Text, key: str, width: int) -> Text:
-    """Return a cell of exactly `width` with a gap at its end."""
+    """Return a cell of exactly `width`, the last character of which is a gap."""
     cell.truncate(width - 1, overflow="ellipsis")
     blank = " " * (width - 1 - cell.cell_len)
     return Text.assemble(cell, blank, " ") if key in LEFT else Text.assemble(blank, cell, " ")

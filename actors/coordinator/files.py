@@ -180,7 +180,8 @@ def _checks(node: WorkNode) -> str:
     if not node.checks:
         return ""
     listed = "\n".join(f"- `{check}`" for check in node.checks)
-    return f"\n## Checks\n\nThese must succeed in scratch/ before it is published:\n\n{listed}\n"
+    where = "These must succeed in its worker's folder before it is published:"
+    return f"\n## Checks\n\n{where}\n\n{listed}\n"
 
 
 def _evidence(node: WorkNode) -> str:

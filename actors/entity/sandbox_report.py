@@ -31,8 +31,8 @@ BARE = (
 )
 HEADING = "### This machine\n\n"
 OF_WORKER = (
-    "Commands write in `scratch/`, in `notebook.md`, `memory.md` and `identity.md`, and in `/tmp`, "
-    "which lasts until your node ends. Other workers see only published files."
+    "Commands write in your folder, in `notebook.md`, `memory.md` and `identity.md`, and in "
+    "`/tmp`, which lasts until your node ends. Other workers see only published files."
 )
 OF_COORDINATOR = (
     "Commands write in the run's folder except `nodes/`, in `MEMORY.md`, in `memory/`, and in "

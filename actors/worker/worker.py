@@ -459,7 +459,7 @@ class WorkerActor:
         assignment, home = self.context.assignment, self.context.files.home
         node = self.context.node_home(assignment.node)
         own = read_texts((home.identity, home.memory, home.notebook))
-        files = [listing(node.scratch, "scratch/"), listing(node.published, "published/")]
+        files = [listing(node.scratch, ""), listing(node.published, "published/")]
         shown = "\n".join(filter(None, files)) or "(none yet)"
         return CompactionContext(
             task=assignment_turn(assignment),

@@ -315,7 +315,9 @@ def _require_result(assignment: Assignment, home: NodeHome) -> None:
     paths = (home.scratch / RESULT_FILE, home.published / RESULT_FILE)
     found = next((path for path in paths if is_file(path)), None)
     if found is None:
-        raise Refused(f"{RESULT_FILE} is missing in scratch/: write it, as your node's schema says")
+        raise Refused(
+            f"{RESULT_FILE} is missing in your folder: write it, as your node's schema says"
+        )
     data, size = read_part(found, 0, MOST_BYTES)
     why = f"it has {size} bytes ({MOST_BYTES} are possible)"
     if size <= MOST_BYTES:

@@ -264,7 +264,7 @@ class NodeTerms(Record):
     )
     checks: Names = Field(
         default=(),
-        description="shell commands that must succeed in scratch/ before its result is published",
+        description="shell commands that must succeed in its folder before it is published",
     )
     labels: Labels = Field(default=(), description="short words to find the node: backend, urgent")
     max_iterations: int | None = Field(

@@ -95,7 +95,7 @@ class SuggestNextParams(ToolParams):
 
 
 @tool(
-    "Finish your node: scratch/ becomes published/, and others can use it.",
+    "Finish your node: its files become published/, and others can use them.",
     kinds=WORKERS,
     is_essential=True,
     idempotent=True,

@@ -29,12 +29,13 @@ from agiraph.tools.command import (
     run_command,
 )
 from agiraph.tools.sandbox.sandbox import Enclosure, Sandbox, find_sandbox
+from agiraph.tools.scopes.named_places import link_named_places, pytest_options
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
 KEPT_OUTPUT = 1500
-CLEAN = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-"""Variables that keep common checks from writing files beside the result."""
+NO_CACHE = "-p no:cacheprovider"
+"""Keeps pytest from writing files beside the result."""
 
 
 async def run_checks(
@@ -57,7 +58,10 @@ async def run_checks(
     """
     sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
-    variables = visible_environment(dict(environment), config.shell) | CLEAN
+    options = f"{NO_CACHE} {pytest_options(scope) if cwd is None else ''}".strip()
+    variables = visible_environment(dict(environment), config.shell)
+    variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": options}
+    await asyncio.to_thread(link_named_places, scope)
     enclosure = await asyncio.to_thread(
         sandbox.enclose,
         scope,
@@ -119,9 +123,9 @@ def why_not(results: Sequence[CheckResult], config: Config) -> str:
     passed = len(results) - len(failed)
     return (
         f"[not published] {len(failed)} of {len(results)} checks of this node failed"
-        f"{f', {passed} passed' if passed else ''}. They run in scratch/; fix what they found and "
-        f"publish again. If a check is wrong, write to the coordinator, which can change it; or "
-        f"say so in `missing`: the result is then partial."
+        f"{f', {passed} passed' if passed else ''}. They run in your folder; fix what they found "
+        f"and publish again. If a check is wrong, write to the coordinator, which can change it; "
+        f"or say so in `missing`: the result is then partial."
         f"\n\n{shown}"
     )
 

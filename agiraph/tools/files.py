@@ -34,14 +34,12 @@ WRITTEN_AT_ONCE = 64 * 1024
 
 
 class ReadFileParams(ToolParams):
-    path: str = Field(description="the file, for example scratch/notes.md or input/data.csv")
+    path: str = Field(description="the file, for example notes.md or input/data.csv")
     offset: int = Field(default=0, ge=0, description="the first byte to show; 0 is the beginning")
 
 
 class WriteFileParams(ToolParams):
-    path: str = Field(
-        description="the file; without a folder: in scratch/ (worker) or in the run's folder"
-    )
+    path: str = Field(description="the file, relative to the folder in which your commands start")
     content: str = Field(description="the whole new content")
 
 
@@ -159,8 +157,9 @@ def _refs(context: ToolContext) -> dict[str, str]:
 
 
 def _refs_in(scope: Scope) -> dict[str, str]:
-    path = scope.to_read("_refs.json")
-    return dict(parse_json(read_bytes(path))) if is_file(path) else {}
+    node = scope.node
+    path = node.refs if node is not None else None
+    return dict(parse_json(read_bytes(path))) if path is not None and is_file(path) else {}
 
 
 def files_of_ref(scope: Scope, ref_name: str) -> list[str]:

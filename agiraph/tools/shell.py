@@ -20,6 +20,7 @@ from agiraph.tools.command import (
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.sandbox.input_news import report_input_news, reported_if_cancelled
 from agiraph.tools.sandbox.sandbox import find_sandbox
+from agiraph.tools.scopes.named_places import link_named_places, pytest_options
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
 RUN_VARIABLE = "AGIRAPH_RUN"
@@ -62,6 +63,8 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     limits = CommandLimits.of(shell, _seconds(context, params))
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
+    environment.setdefault("PYTEST_ADDOPTS", pytest_options(context.scope))
+    await asyncio.to_thread(link_named_places, context.scope)
     enclosure = await asyncio.to_thread(
         sandbox.enclose, context.scope, path=environment["PATH"], keeps_tmp=True
     )

@@ -48,7 +48,7 @@ def team(gate: Event) -> Responder:
 
     def best(seen: SeenRequest) -> Reply:
         text = f"# Sold most often\n\n{seen.result('bash')}\n"
-        return held(write("scratch/best.md", text), gate)
+        return held(write("best.md", text), gate)
 
     def coordinator(seen: SeenRequest) -> Reply:
         if "Watch the shop" in seen.said:

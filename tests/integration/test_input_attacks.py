@@ -41,7 +41,7 @@ class WritableInputHome:
         (home / ".gitconfig").write_text(SETTINGS)
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
         worker = layout.worker()
-        self.scope = Scope(worker.rules, worker.cwd, self.input, worker.home)
+        self.scope = Scope(worker.rules, self.input, worker.home)
 
     def does(self, script: str) -> None:
         """Run a shell script in the input folder, outside any sandbox."""

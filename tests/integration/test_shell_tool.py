@@ -72,6 +72,34 @@ def test_command_starts_in_scratch_and_knows_input_and_run(tmp_path: Path) -> No
     assert content.startswith(f"{entity.node.scratch.resolve()}\n/some/input /some/run\n")
 
 
+def test_a_relative_path_is_the_same_file_in_every_tool(tmp_path: Path) -> None:
+    entity = desk_at(tmp_path)
+    notebook = entity.run.worker("ada-1").notebook
+    notebook.parent.mkdir(parents=True)
+    notebook.touch()
+    entity.node.spec.write_text("the task")
+    (entity.input / "data.csv").write_text("a,b\n")
+    asyncio.run(entity.call("write_file", path="out/rows.py", content="print('rows')\n"))
+    said = bash(entity, "python3 out/rows.py; cat input/data.csv _spec.md; echo seen > notebook.md")
+    assert said == "rows\na,b\nthe task\n[exit code 0]"
+    assert notebook.read_text() == "seen\n"
+    for path, text in (
+        ("input/data.csv", "a,b\n"),
+        ("_spec.md", "the task"),
+        ("notebook.md", "seen\n"),
+        ("out/rows.py", "print('rows')\n"),
+    ):
+        assert asyncio.run(entity.call("read_file", path=path)).content == text
+    assert "input/" in asyncio.run(entity.call("list_files", path=".")).content
+
+
+def test_a_file_of_the_entity_is_not_replaced_by_a_link(tmp_path: Path) -> None:
+    entity = desk_at(tmp_path)
+    (entity.node.scratch / "input").mkdir()
+    (entity.node.scratch / "input" / "own").write_text("mine")
+    assert bash(entity, "cat input/own") == "mine\n[exit code 0]"
+
+
 def test_command_sees_no_key(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
     entity.environment |= {"ANTHROPIC_API_KEY": "sk-secret", "HOME": "/root", "TZ": "UTC"}

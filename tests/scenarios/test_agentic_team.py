@@ -52,7 +52,7 @@ def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> Non
 
     live_home.plays(
         project_manager=lead,
-        software_developer=[write("scratch/app.py", "x = 1\n"), to(QA, "Complete, validate")],
+        software_developer=[write("app.py", "x = 1\n"), to(QA, "Complete, validate")],
         qa_engineer=[to(LEAD, "Validation passed")],
     )
     done = live_home.command("roles", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
@@ -86,7 +86,7 @@ def test_killed_process_does_not_change_the_running_turn(
     live_home, gate, last = killable_home, Event(), Event()
     live_home.plays(
         project_manager=[to(DEVELOPER, "Count"), held(finalize("It is one."), last)],
-        software_developer=[write("scratch/count", "1"), held(to(QA, "Counted"), gate)],
+        software_developer=[write("count", "1"), held(to(QA, "Counted"), gate)],
         qa_engineer=[to(LEAD, "Right")],
     )
     with Client.for_home(live_home.home) as client:

@@ -18,6 +18,7 @@ import pytest
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
+from agiraph.storage.files import is_file
 from tests.fakes.mortal import DEATH, WRITES, order_death
 from tests.integration.waiting import until
 from tests.scenarios.conftest import NO_NOTES
@@ -158,7 +159,7 @@ def outcome_of(agent: Path) -> dict[str, Any]:
         "written": {
             f"{path.parts[-3].split('-')[0]}/{path.name}": path.read_text()
             for path in (run / "nodes").glob("*/scratch/*")
-            if path.is_file() and not path.name.startswith((".", "_"))
+            if is_file(path) and not path.name.startswith((".", "_"))
         },
         "merged": merged(record),
         "tools": tools,

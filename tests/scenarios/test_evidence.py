@@ -69,8 +69,8 @@ def test_results_of_tools_say_what_happened(live_home: LiveHome, tmp_path: Path)
         ann=[
             calls(write("a.md", "one two\n"), write("b.md", "three\n")),
             calls(
-                call("edit_file", path="scratch/a.md", old="two", new="2"),
-                call("search", pattern="on.", path="scratch"),
+                call("edit_file", path="a.md", old="two", new="2"),
+                call("search", pattern="on.", path="."),
             ),
             call("run_checks"),
             calls(call("send_message", to="*", content="The sum is missing.")),
@@ -82,7 +82,7 @@ def test_results_of_tools_say_what_happened(live_home: LiveHome, tmp_path: Path)
     outcome = live_home.complete("Tell me", "--name", "told")
     seen = live_home.server.seen_by("ann")
     assert "passed: test -s a.md\n\nFAILED:\n$ grep -q total a.md" in seen[3].result("run_checks")
-    assert seen[3].result("search").startswith("scratch/a.md:1: one 2")
+    assert seen[3].result("search").startswith("a.md:1: one 2")
     assert seen[4].result("send_message") == "Sent to bea (idle), coordinator."
     assert "[not published] 1 of 2 checks" in seen[5].result("publish")
     assert outcome.published("part") == {"a.md": "one 2\n", "b.md": "three\n"}

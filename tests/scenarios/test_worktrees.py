@@ -195,10 +195,10 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
 
 def test_folder_without_a_repository_is_read_directly(live_home: LiveHome, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("n\n")
-    look = bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt")
+    look = bash("ls -d repo > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt")
     live_home.plays(by_node(lead("ada"), {"ada": [look, publish("seen")]}))
     outcome = live_home.lead("Look", "--name", "plain", "--input", str(tmp_path))
-    assert outcome.published("ada") == {"seen.txt": "seen.txt\nn\n"}
+    assert outcome.published("ada") == {"seen.txt": "n\n"}
     assert not any(kind.startswith("worktree.") for kind in outcome.types())
     assert not (outcome.agent / "repositories").exists()
     assert subprocess.run(["ls", "-A", str(tmp_path)], capture_output=True).stdout == b"notes.txt\n"

@@ -143,8 +143,8 @@ def building(live_home: LiveHome, gate: Event) -> Iterator[str]:
         ],
         software_architect=[to(DEVELOPER, INTERFACE)],
         software_developer=[
-            write("scratch/csv_rows.py", "def read_rows(path): ...\n"),
-            bash("python3 -m py_compile scratch/csv_rows.py && echo compiled"),
+            write("csv_rows.py", "def read_rows(path): ...\n"),
+            bash("python3 -m py_compile csv_rows.py && echo compiled"),
             to(QA, "Implementation complete. Validate edge cases and regressions."),
             to(QA, "Quotes are balanced now, also over several lines."),
         ],

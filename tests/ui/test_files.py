@@ -62,7 +62,7 @@ def written() -> list[Reply]:
     """Write the files of a node, then ask, then publish them."""
     texts = {"report.md": REPORT, "prices.csv": TABLE, "tool.py": "def price():\n    return 4\n"}
     return [
-        *(write(f"scratch/{name}", text) for name, text in texts.items()),
+        *(write(f"{name}", text) for name, text in texts.items()),
         ask("Shall I publish?"),
         publish(),
     ]
@@ -131,8 +131,8 @@ def test_files_are_shown_by_type_and_run_nothing(visitor: Visitor, live_home: Li
 
 
 def test_file_written_by_a_worker_is_shown_at_once(visitor: Visitor, live_home: LiveHome) -> None:
-    first = [write("scratch/draft.md", "One."), ask("Shall I go on?")]
-    second = [write("scratch/second.md", "Two."), publish()]
+    first = [write("draft.md", "One."), ask("Shall I go on?")]
+    second = [write("second.md", "Two."), publish()]
     live_home.plays(coordinator=one_worker("bea"), bea=[*first, *second])
     agent = live_home.begin("live-files")
     question = live_home.await_question(agent.name)

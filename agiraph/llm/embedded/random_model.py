@@ -43,7 +43,7 @@ TEXTS: Final = (
     *("\x00", "a\x1b[2Jb", "\u202etxt.exe", "\ud83d", "\n\n\n", "{}", "-1", "1e999", "ünïcödé"),
 )
 PATHS: Final = (
-    *("scratch/notes.md", "notes.md", "out/a.txt", ".", "", "..", "../../..", "/etc/passwd", "~"),
+    *("drafts/notes.md", "notes.md", "out/a.txt", ".", "", "..", "../../..", "/etc/passwd", "~"),
     *("published", "input", "nodes", "workers", "journal.jsonl", "MEMORY.md", "memory/x.md"),
     *("scratch/" + "d/" * 200 + "f", "a" * 300, "scratch/\x00", "con\u202e", "_plan.md"),
 )

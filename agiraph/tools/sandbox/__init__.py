@@ -3,7 +3,7 @@
 `Sandbox.enclose(scope)` returns the arguments that run a command in the sandbox; `find_sandbox`
 returns the sandbox of this machine. Files have the same paths inside as outside:
 
-    scratch/ of the node            writable, the working directory
+    scratch/ of the node            writable, the working directory, with links to other files
     notebook, memory, identity      writable (a worker's own)
     the node's other files, every published/ of the run, _plan.md, _messages/, _attachments/,
     the input                       readable

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.storage.files import entries, status_of
-from agiraph.storage.home import NodeHome, plan_copy
+from agiraph.storage.home import plan_copy
 from agiraph.storage.walk import kind_of
 from agiraph.tools.scopes.rules import (
     FOR_ALL,
@@ -55,11 +55,7 @@ def mounts_of(scope: Scope) -> list[Mount]:
 
 def temporary_of(scope: Scope) -> Path | None:
     """Return the folder that commands of a scope see as /tmp: a node's own; None for no node."""
-    match scope.rules:
-        case WorkerScopeRules(node=Path() as node):
-            return NodeHome(node).temporary
-        case _:
-            return None
+    return scope.node.temporary if scope.node is not None else None
 
 
 def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:

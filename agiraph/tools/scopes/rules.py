@@ -1,10 +1,13 @@
 """Rules of a worker's and of a coordinator's scope: the meaning of relative paths, permissions.
 
-Every method takes resolved paths, so links and `..` have no effect here.
+A relative path begins in the folder where the entity's commands start, except for a few names that
+have a place elsewhere (`places`); `agiraph.tools.scopes.named_places` makes links of these names,
+so that commands find the same files. Every method takes resolved paths, so links and `..` have no
+effect here.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +17,16 @@ NODE_FILES = frozenset(
     {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
 )
 NODE_FOLDERS = ("scratch", "published", "attempts")
-NODE_NAMES = frozenset(
-    {"scratch", "published", "attempts", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
-)
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
 FOR_ALL = ("_messages", "_attachments")
+OF_RUN = ("_plan.md", *FOR_ALL)
+"""Files and folders of the run that have a name in a worker's folder."""
+NODES = "nodes"
 RUN_JOURNALS = ("journal.jsonl", "shared_values.jsonl")
 AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
+OF_AGENT = ("SOUL.md", "GOAL.md", "MEMORY.md", "memory")
+"""Files and folders of the agent that have a name in the folder of its coordinator."""
 
 
 def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
@@ -90,43 +95,39 @@ class WorkerScopeRules:
     node: Path | None
 
     readable = (
-        "scratch/..., _spec.md, _refs.json, nodes/NODE/published/..., "
+        "your folder, _spec.md, nodes/NODE/published/..., "
         "notebook.md, memory.md, identity.md, _plan.md, _messages/..., _attachments/..."
     )
 
     @property
     def writable(self) -> str:
         """The writable paths, for an error's text."""
-        return ("scratch/..., " if self.node else "") + "notebook.md, memory.md, identity.md"
+        return ("your folder, " if self.node else "") + "notebook.md, memory.md, identity.md"
+
+    @property
+    def start(self) -> Path:
+        """The folder where relative paths and commands begin."""
+        return self.node / "scratch" if self.node else self.home
+
+    @property
+    def places(self) -> Mapping[str, Path]:
+        """The names in the start folder that have a place elsewhere."""
+        of_run = {name: self.run / name for name in OF_RUN}
+        of_node = {"_spec.md": self.node / "_spec.md"} if self.node else {}
+        return of_run | of_node | {name: self.home / name for name in sorted(OWN_FILES)}
 
     def place_to_read(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path: a known name's, else in scratch/ or the run."""
-        known = self._known(first, rest)
-        if known:
-            return known
+        """Return the place of a relative path: a known name's, else in the start folder or run."""
+        here = self.place_to_write(first, rest)
         in_run = self.run / first / rest
-        if self.node is None:
-            return in_run
-        in_scratch = self.node / "scratch" / first / rest
-        return in_run if not in_scratch.exists() and in_run.exists() else in_scratch
+        is_known = first == NODES or first in self.places
+        return in_run if not is_known and not here.exists() and in_run.exists() else here
 
     def place_to_write(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path: by a known name, else in scratch/."""
-        known = self._known(first, rest)
-        if known:
-            return known
-        return (self.node / "scratch" if self.node else self.run) / first / rest
-
-    def _known(self, first: str, rest: Path) -> Path | None:
-        if first == "nodes":
+        """Return the place of a relative path: by a known name, else in the start folder."""
+        if first == NODES:
             return node_place(self.run, rest)
-        if first in RUN_FOLDERS or first == "_plan.md":
-            return self.run / first / rest
-        if first in OWN_FILES:
-            return self.home / first / rest
-        if self.node and first in NODE_NAMES:
-            return self.node / first / rest
-        return None
+        return self.places.get(first, self.start / first) / rest
 
     def may_read(self, path: Path) -> bool:
         """Whether a resolved path may be read."""
@@ -158,15 +159,20 @@ class WorkerScopeRules:
 
     def shown(self, path: Path) -> str | None:
         """Return this worker's spelling of a resolved path."""
-        of_node = shown_under(path, self.node) if self.node else None
-        return of_node or shown_under(path, self.home) or shown_under(path, self.run)
+        here = shown_under(path, self.start)
+        if here is not None and here.partition("/")[0] not in (NODES, *self.places):
+            return here
+        for name, place in self.places.items():
+            if (inner := shown_under(path, place)) is not None:
+                return name if inner == "." else f"{name}/{inner}"
+        return shown_under(path, self.run)
 
     def names_at(self, path: Path) -> Iterator[str]:
         """Yield all spellings of a resolved path by this worker."""
         of_node = shown_under(path, self.node) if self.node else None
         if of_node:
-            yield of_node
             yield of_node.removeprefix("scratch/")
+            yield of_node
         if of_home := shown_under(path, self.home):
             yield of_home
         yield from names_in_run(self.run, path)
@@ -182,13 +188,21 @@ class CoordinatorScopeRules:
     readable = "any file of the run, SOUL.md, GOAL.md, MEMORY.md, memory/..."
     writable = "_plan.md and other files in the run's root, MEMORY.md, memory/..."
 
+    @property
+    def start(self) -> Path:
+        """The folder where relative paths and commands begin."""
+        return self.run
+
+    @property
+    def places(self) -> Mapping[str, Path]:
+        """The names in the start folder that have a place elsewhere."""
+        return {name: self.agent / name for name in OF_AGENT}
+
     def place_to_read(self, first: str, rest: Path) -> Path:
         """Return the place of a relative path: the agent's identity and memory, else the run."""
-        if first == "nodes":
+        if first == NODES:
             return node_place(self.run, rest)
-        if first in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
-            return self.agent / first / rest
-        return self.run / first / rest
+        return self.places.get(first, self.run / first) / rest
 
     def place_to_write(self, first: str, rest: Path) -> Path:
         """Return the place of a relative path."""

@@ -1,7 +1,7 @@
 """Scope: the files that one entity may read and write, and the meaning of its model's paths.
 
-A path is first mapped to a place (`scratch/x` is the node's, `input/x` the input folder's, and so
-on), then resolved with every link and `..` in it, and only then checked against the entity's
+A path is first mapped to a place (`x` is in the entity's folder, `input/x` in the input folder, and
+so on), then resolved with every link and `..` in it, and only then checked against the entity's
 permissions. The result is always the resolved path. Everything without a permission is refused: the
 rules list the permitted paths, never the forbidden ones, so a new file of the runtime is private
 until a rule names it. (`bash` is not confined here but by the sandbox.)
@@ -25,7 +25,7 @@ PlaceOf = Callable[[str, Path], Path]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The permissions of one entity. `cwd` is where its shell starts. All paths are resolved.
+    """The permissions of one entity. All paths are resolved.
 
     `home` is the home that contains all of it, `has_network` whether its commands have network
     access (if there is a sandbox). `repository` is where git finds the history of its worktree, if
@@ -33,7 +33,6 @@ class Scope:
     """
 
     rules: WorkerScopeRules | CoordinatorScopeRules
-    cwd: Path
     input_dir: Path | None
     home: Path | None = None
     has_network: bool = True
@@ -59,7 +58,6 @@ class Scope:
         rules = WorkerScopeRules(run=run.path.resolve(), home=own, node=node_path)
         return cls(
             rules,
-            node_path / "scratch" if node_path else own,
             _shown_input(input_dir, home),
             home,
             has_network,
@@ -78,7 +76,27 @@ class Scope:
         """Return the scope of an agent's coordinator in one run."""
         rules = CoordinatorScopeRules(run=run.path.resolve(), agent=agent_home.path.resolve())
         home = _home_of(agent_home)
-        return cls(rules, rules.run, _shown_input(input_dir, home), home, has_network)
+        return cls(rules, _shown_input(input_dir, home), home, has_network)
+
+    @property
+    def cwd(self) -> Path:
+        """The folder in which the entity's commands start and its relative paths begin."""
+        return self.rules.start
+
+    @property
+    def node(self) -> NodeHome | None:
+        """The folder of the worker's node; None for an idle worker and a coordinator."""
+        match self.rules:
+            case WorkerScopeRules(node=Path() as node):
+                return NodeHome(node)
+            case _:
+                return None
+
+    @property
+    def places(self) -> dict[str, Path]:
+        """The names in the start folder that have a place elsewhere; its commands find links."""
+        of_input = {} if self.input_dir is None else {INPUT: self.input_dir}
+        return {**self.rules.places, **of_input}
 
     def to_read(self, path: str) -> Path:
         """Return the file that `path` names for reading (it need not exist); OutOfScope."""
@@ -110,7 +128,7 @@ class Scope:
         return self.is_input(resolved) or self.rules.may_list(resolved)
 
     def shown(self, path: Path) -> str:
-        """Return the entity's spelling of a place: `scratch/x`, `input/x`, `_plan.md`."""
+        """Return the entity's spelling of a place: `x` in its folder, `input/x`, `_plan.md`."""
         resolved = path.resolve()
         if self.input_dir and self.is_input(resolved):
             return _joined(INPUT, resolved.relative_to(self.input_dir))

@@ -3420,7 +3420,7 @@ export interface components {
             /** @description provider/model; default: the worker's model */
             model: string | null;
             /**
-             * @description shell commands that must succeed in scratch/ before its result is published
+             * @description shell commands that must succeed in its folder before it is published
              * @default []
              */
             checks: string[];
@@ -3496,9 +3496,9 @@ export interface components {
             evidence: components["schemas"]["Evidence"] | null;
         };
         /**
-         * @description The new worker or model for a node, chosen by the human.
+         * @description The new worker or model for a node, chosen by the human or the coordinator.
          *
-         *     `cause` is the message that requested it, `because` the human's reason.
+         *     `cause` is the message that requested it, `because` the reason.
          */
         NodeMove: {
             cause: string;
@@ -3529,7 +3529,7 @@ export interface components {
             /** @description provider/model; default: the worker's model */
             model: string | null;
             /**
-             * @description shell commands that must succeed in scratch/ before its result is published
+             * @description shell commands that must succeed in its folder before it is published
              * @default []
              */
             checks: string[];

@@ -8,6 +8,7 @@ import pytest
 
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.settings.config import configs_folder
+from agiraph.storage.files import files_below
 from tests.unit.llm.script_team import ScriptTeam
 
 SAMPLE = configs_folder() / "sample"
@@ -78,7 +79,7 @@ def test_four_workers_share_the_survey_and_exchange_findings(tmp_path: Path) -> 
     }
     assert "count them once: `sales/customers.csv` = " in str(team.sent)
     for node in team.nodes.values():
-        assert not list(node.home.scratch.iterdir())
+        assert not files_below(node.home.scratch)
     assert "## Stage 2" in team.run.plan.read_text()
 
 

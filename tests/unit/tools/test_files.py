@@ -11,8 +11,8 @@ from tests.unit.tools.entity_tools import EntityTools
 
 async def test_written_file_is_read_back(entity: EntityTools) -> None:
     wrote = await entity.call("write_file", path="notes/a.md", content="grüße\n")
-    assert wrote.content == "Wrote 8 bytes to scratch/notes/a.md."
-    assert (await entity.call("read_file", path="scratch/notes/a.md")).content == "grüße\n"
+    assert wrote.content == "Wrote 8 bytes to notes/a.md."
+    assert (await entity.call("read_file", path="notes/a.md")).content == "grüße\n"
 
 
 async def test_long_file_is_read_in_parts(entity: EntityTools) -> None:
@@ -33,9 +33,9 @@ async def test_long_file_is_read_in_parts(entity: EntityTools) -> None:
 async def test_missing_file_is_named_with_the_path_of_the_model(
     entity: EntityTools, tmp_path: Path
 ) -> None:
-    result = await entity.call("read_file", path="scratch/nothing.md")
+    result = await entity.call("read_file", path="nothing.md")
     assert result.is_error
-    assert result.content == "'scratch/nothing.md': No such file or directory"
+    assert result.content == "'nothing.md': No such file or directory"
     assert str(tmp_path) not in result.content
 
 
@@ -55,7 +55,7 @@ async def test_unreadable_file_is_refused_with_an_alternative(entity: EntityTool
 
 async def test_nothing_is_written_outside_the_scope(entity: EntityTools, tmp_path: Path) -> None:
     (entity.node.scratch / "door").symlink_to(tmp_path)
-    for path in ("../_spec.md", "input/x", "scratch/door/x", "/tmp/x", "scratch"):
+    for path in ("../_spec.md", "input/x", "door/x", "/tmp/x", ".."):
         assert (await entity.call("write_file", path=path, content="x")).is_error, path
     assert not (tmp_path / "x").exists()
 
@@ -88,7 +88,7 @@ async def test_a_listing_is_one_object_with_kinds_and_sizes(entity: EntityTools)
     ("path", "reason"),
     [
         ("input/nothing", "does not exist"),
-        ("scratch/nothing", "does not exist"),
+        ("nothing", "does not exist"),
         ("nodes/up-worker-0b0b0b/scratch", "may not be listed"),
         ("../../../../../x", "may not be listed"),
         ("/etc", "absolute paths"),

@@ -37,7 +37,7 @@ def project(entity: EntityTools) -> EntityTools:
 async def test_search_names_path_line_and_text(project: EntityTools) -> None:
     result = await project.call("search", pattern=r"\btotal\b")
     assert result.content.splitlines() == [
-        "scratch/draft.md:1: the total is 8",
+        "draft.md:1: the total is 8",
         "input/src/a.py:4: def total(x):",
         "input/src/inner/b.py:1: total(1)",
         "input/web/page.tsx:1: total(7)",
@@ -63,7 +63,7 @@ async def test_find_files_skips_ignored_files(project: EntityTools) -> None:
 
     assert await files("*.py") == ["input/src/a.py", "input/src/inner/b.py"]
     assert await files("input/src/**/b.*") == ["input/src/inner/b.py"]
-    assert await files("*.md") == ["scratch/draft.md"]
+    assert await files("*.md") == ["draft.md"]
     assert await files("*.rs") == ["No file matches '*.rs'."]
 
 
@@ -76,9 +76,9 @@ async def test_links_and_special_files_are_not_followed(
     (project.node.scratch / "s.md").symlink_to(tmp_path / "secret" / "s.md")
     (project.input / "out").symlink_to("/etc")
     os.mkfifo(project.node.scratch / "pipe")
-    for path in ("", ".", "scratch", "input"):
+    for path in ("", ".", "input"):
         assert "secret" not in (await project.call("search", pattern="secret", path=path)).content
-    for path in ("scratch/door", "scratch/s.md", "input/out", "/etc", "../../../.."):
+    for path in ("door", "s.md", "input/out", "/etc", "../../../.."):
         assert (await project.call("search", pattern="x", path=path)).is_error, path
         assert (await project.call("find_files", glob=f"{path}/*")).is_error, path
 
@@ -97,7 +97,7 @@ async def test_files_of_other_nodes_are_searched_only_where_published(
 
 async def test_results_are_bounded(project: EntityTools, monkeypatch: pytest.MonkeyPatch) -> None:
     (project.node.scratch / "many.txt").write_text("row\n" * 500)
-    found = (await project.call("search", pattern="row", path="scratch")).content.splitlines()
+    found = (await project.call("search", pattern="row", path=".")).content.splitlines()
     assert len(found) == 201
     assert found[-1] == "[the first 200 matching lines; narrow path, glob or pattern]"
     monkeypatch.setattr(searching, "LISTED_FILES", 2)
@@ -110,7 +110,7 @@ async def test_pattern_of_exponential_time_is_stopped(
 ) -> None:
     monkeypatch.setattr(searching, "SEARCH_SECONDS", 1.0)
     (project.node.scratch / "a.txt").write_text("a" * 40 + "b")
-    result = await project.call("search", pattern="(a+)+$", path="scratch")
+    result = await project.call("search", pattern="(a+)+$", path=".")
     assert "[stopped after 1 seconds; narrow path, glob or pattern]" in result.content
 
 

@@ -140,11 +140,10 @@ def ways(scope: Scope, is_worker: bool) -> dict[str, list[str]]:
         ],
     }
     if is_worker:
-        found["input"].append("scratch/link/secret")
-        found["input"].append("link/secret")
-        found["scratch"] = ["scratch/notes/x", "notes/x", f"nodes/{MINE}/scratch/notes/x",
+        found["input"] += ["link/secret", "./link/secret"]
+        found["scratch"] = ["../scratch/notes/x", "notes/x", f"nodes/{MINE}/scratch/notes/x",
                             "nodes/mine/scratch/notes/x", f"nodes/{id}/scratch/notes/x",
-                            "nodes/../scratch/notes/x", "scratch/notes/../notes/./x"]  # fmt: skip
+                            "x/../../scratch/notes/x", "notes/../notes/./x"]  # fmt: skip
         found["own"] = ["notebook.md", "workers/ada-111111/notebook.md", "./notebook.md"]
     else:
         found["memory"] = ["memory/x.md", "./memory//x.md"]

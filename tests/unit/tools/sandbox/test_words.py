@@ -105,7 +105,7 @@ def test_a_program_behind_a_link_is_shown_at_both_places(
 
 def test_a_home_inside_the_input_is_covered(layout: HomeLayout) -> None:
     scope = layout.worker()
-    around = type(scope)(scope.rules, scope.cwd, layout.root.parent, scope.home)
+    around = type(scope)(scope.rules, layout.root.parent, scope.home)
     words = Sandbox(settings(input="write"), WORKS).enclose(around).words
     assert shown(words, "--bind-try")[0] == layout.node.scratch, "nor may it be written"
     cover = words.index("--tmpfs", words.index("--tmpfs") + 1)

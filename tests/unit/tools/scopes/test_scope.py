@@ -14,10 +14,10 @@ RUN = "agents/demo/runs/r1"
     ("path", "place"),
     [
         ("draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
-        ("./scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
-        ("scratch/../scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("./draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("../scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
         ("_spec.md", f"{RUN}/nodes/{MINE}/_spec.md"),
-        ("published/sub/result.md", f"{RUN}/nodes/{MINE}/published/sub/result.md"),
+        ("../published/sub/result.md", f"{RUN}/nodes/{MINE}/published/sub/result.md"),
         (f"nodes/{OTHER}/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
         ("nodes/other/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
         ("nodes/bbbbbb/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
@@ -39,7 +39,7 @@ def test_worker_reads_permitted_paths(layout: HomeLayout, path: str, place: str)
 def test_an_absolute_path_serves_inside_the_input_folder(layout: HomeLayout) -> None:
     scope = layout.worker()
     assert scope.to_read(str(layout.input_dir / "table.csv")).read_text() == "files/table.csv"
-    with pytest.raises(OutOfScope, match=r"absolute paths serve only .* write 'scratch/draft.md'"):
+    with pytest.raises(OutOfScope, match=r"absolute paths serve only .* write 'draft.md'"):
         scope.to_read(str(layout.node.scratch / "draft.md"))
     with pytest.raises(OutOfScope, match="absolute paths serve only inside the input folder"):
         scope.to_read("/etc/passwd")
@@ -118,7 +118,8 @@ def test_irregular_paths_are_refused(layout: HomeLayout, path: str) -> None:
     [
         ("report.md", "scratch/report.md"),
         ("a/b/report.md", "scratch/a/b/report.md"),
-        ("scratch/report.md", "scratch/report.md"),
+        ("scratch/report.md", "scratch/scratch/report.md"),
+        ("published/report.md", "scratch/published/report.md"),
         ("log.jsonl", "scratch/log.jsonl"),
         (f"nodes/{MINE}/scratch/report.md", "scratch/report.md"),
     ],
@@ -136,26 +137,26 @@ def test_a_worker_writes_its_own_notes(layout: HomeLayout) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "published/report.md",
+        "../published/report.md",
         "_spec.md",
-        "_refs.json",
-        "_status.md",
+        "../_refs.json",
+        "../_status.md",
         "_plan.md",
         "_messages/0002_x.md",
         "_attachments/prices.csv",
-        "scratch",
+        ".",
         "scratch/..",
-        "scratch/../_spec.md",
-        "workers/ada-111111/conversation.jsonl",
-        "workers/ben-222222/notebook.md",
+        "scratch/../../_spec.md",
+        "../../../workers/ada-111111/conversation.jsonl",
+        "../../../workers/ben-222222/notebook.md",
         f"nodes/{OTHER}/scratch/x.md",
         f"nodes/{OTHER}/published/x.md",
         "input/new.csv",
-        "../../MEMORY.md",
+        "../../../../../MEMORY.md",
     ],
 )
 def test_worker_cannot_write_other_paths(layout: HomeLayout, path: str) -> None:
-    with pytest.raises(OutOfScope, match=r"may not be written \(possible: scratch/"):
+    with pytest.raises(OutOfScope, match=r"may not be written \(possible: your folder, "):
         layout.worker().to_write(path)
 
 
@@ -166,7 +167,7 @@ def test_link_is_judged_by_its_target(layout: HomeLayout) -> None:
     (scratch / "plan").symlink_to(layout.run.plan)
     (scratch / "loop").symlink_to(scratch / "loop")
     scope = layout.worker()
-    for path in ("out/token", "scratch/out/token", "new", "loop/x"):
+    for path in ("out/token", "./out/token", "new", "loop/x"):
         with pytest.raises(OutOfScope):
             scope.to_read(path)
     for path in ("out/token", "new", "plan"):
@@ -197,7 +198,10 @@ def test_folders_are_listed_and_private_ones_refused(layout: HomeLayout) -> None
 
 def test_paths_are_shown_as_the_worker_writes_them(layout: HomeLayout) -> None:
     scope = layout.worker()
-    assert scope.shown(layout.node.scratch / "a" / "b.md") == "scratch/a/b.md"
+    assert scope.shown(layout.node.scratch / "a" / "b.md") == "a/b.md"
+    assert scope.shown(layout.node.scratch / "nodes/b.md") == f"nodes/{MINE}/scratch/nodes/b.md"
+    assert scope.shown(layout.node.spec) == "_spec.md"
+    assert scope.shown(scope.cwd) == "."
     assert scope.shown(layout.run.plan) == "_plan.md"
     assert scope.shown(layout.input_dir / "table.csv") == "input/table.csv"
     assert scope.shown(layout.input_dir) == "input"

@@ -416,6 +416,7 @@ class BoardService:
             goal=self._agent.goal,
             stage=stage.name,
             stage_goal=stage.goal,
+            stage_brief=stage.brief,
             shared_keys=self.shared_values.keys[:SHARED_KEYS_NAMED],
             input_dir=self._agent.input,
             today=iso_date(self._context.now()),

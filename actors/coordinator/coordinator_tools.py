@@ -11,7 +11,7 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.results import deliver, kept_work
 from actors.coordinator.runs.cycles import Cycles
-from actors.coordinator.runs.start import fill_board, require_own_contract, unopened_nodes
+from actors.coordinator.runs.start import fill_board, unopened_nodes
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_node, require_worker
@@ -189,12 +189,9 @@ class CoordinatorTools(EntityTools):
         cause = self._context.cause(call_id)
         return await launch_roles(self._context, self._board_service, cause, stage, woken_by)
 
-    async def reconvene(
-        self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
-    ) -> JsonObject:
+    async def reconvene(self, call_id: str, assessment: str, decided: str) -> JsonObject:
         cause = self._context.cause(call_id)
-        require_own_contract(self._board, self._context.spec.plan, terms)
-        self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
+        self._board_service.execute(c.Reconvene(assessment, cause, decided))
         refused = fill_board(self._board_service, self._context.spec.plan)
         closed = closed_stage(self._board, cause)
         return closed | ({"problem": refused} if refused else {})

@@ -1,7 +1,7 @@
 """Messages of the board to a worker about its node: a sub-node has ended, the node has changed."""
 
 from actors.worker.context import WorkerContext
-from agiraph.agent.assignment_changes import changes_in_words
+from agiraph.agent.assignment_changes import changes_in_words, is_update, updated
 from agiraph.core.ids import BOARD_NAME
 from agiraph.messages.node import NodeUpdatedMessage, SubNodeEnded
 from transport.endpoint import Received
@@ -23,16 +23,16 @@ def take_sub_node_ended(context: WorkerContext, received: Received, ended: SubNo
     context.enqueue(received, BOARD_NAME, content)
 
 
-def take_update(context: WorkerContext, received: Received, updated: NodeUpdatedMessage) -> None:
+def take_update(context: WorkerContext, received: Received, message: NodeUpdatedMessage) -> None:
     """Queue the changes of the current node, which apply once the model sees them.
 
     A message about another node, or about changes that are known, is dropped.
     """
-    current, asked = context.transcript.assignment, updated.assignment
-    if current is None or not asked.updates(current):
+    current, asked = context.transcript.assignment, message.assignment
+    if current is None or not is_update(asked, current):
         context.runtime.done(received)
         return
-    changed = current.updated_to(asked)
+    changed = updated(current, asked)
     if context.deadline is not None:
         context.deadline.set_limit(changed.contract.node_timeout_seconds)
     content = changes_in_words(current.node, changed.node)

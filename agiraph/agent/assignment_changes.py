@@ -2,13 +2,25 @@
 
 from typing import Final
 
-from agiraph.core.models import WorkNode
+from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.naming import cut
 
 OLD_CHARACTERS: Final = 300
 TASK_CHARACTERS: Final = 8000
 VALUE_CHARACTERS: Final = 2000
 LIMITS: Final = ("max_iterations", "timeout_seconds")
+
+
+def is_update(later: Assignment, known: Assignment) -> bool:
+    """Whether an assignment is the same attempt at the same node, with later changes."""
+    is_same = (later.node.id, later.attempt) == (known.node.id, known.attempt)
+    return is_same and later.node.update.number > known.node.update.number
+
+
+def updated(known: Assignment, later: Assignment) -> Assignment:
+    """Return an assignment with the terms of a later one; its worktree and notes stay."""
+    terms = {name: getattr(later, name) for name in ("node", "spec", "contract", "ref_files")}
+    return known.model_copy(update=terms)
 
 
 def changes_in_words(old: WorkNode, new: WorkNode) -> str:

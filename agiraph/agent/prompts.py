@@ -143,6 +143,7 @@ def assignment_turn(assignment: Assignment, ended: EndedNode | None = None) -> s
     known = {
         "has_known_schema": before is not None and schema == before.node.output_schema,
         "has_known_goal": before is not None and before.goal == assignment.goal,
+        "has_known_brief": before is not None and before.stage_brief == assignment.stage_brief,
         "has_known_notes": before is not None and before.notes == assignment.notes,
     }
     refs = [
@@ -183,6 +184,7 @@ def assignment_facts(assignment: Assignment) -> dict[str, object]:
         "goal": assignment.goal,
         "stage": assignment.stage,
         "stage_goal": assignment.stage_goal.strip(),
+        "stage_brief": assignment.stage_brief.strip(),
         "shared_keys": assignment.shared_keys,
         "team": ", ".join(assignment.team) or "you alone",
         "attempt": assignment.attempt,

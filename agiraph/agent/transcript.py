@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
+from agiraph.agent.assignment_changes import is_update
 from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.loop_detection import RepeatedCalls
 from agiraph.agent.records import (
@@ -355,7 +356,7 @@ class Transcript:
         if record.answers is not None:
             self.mail.pending.pop(record.answers, None)
         self.board_seq = record.board_seq or self.board_seq
-        if self.assignment and record.assignment and record.assignment.updates(self.assignment):
+        if self.assignment and record.assignment and is_update(record.assignment, self.assignment):
             self.assignment = record.assignment
         self.is_set_aside = self.is_set_aside and record.message is None
         if record.from_name != RUNTIME_NAME:

@@ -247,12 +247,11 @@ class LoseWorker:
 
 @dataclass(frozen=True, slots=True)
 class Reconvene:
-    """Close the open stage with an assessment; `terms` are those of the next stage."""
+    """Close the open stage with an assessment."""
 
     assessment: str
     cause: str = ""
     decided: str = ""
-    terms: StageTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class StageStarted(StagePlan, BoardEventBase):
 
 
 class StagePlanned(StagePlan, BoardEventBase):
-    """The next stage, which the next node opens, was given its name, its goal and its contract."""
+    """The next stage was given its name, its goal and its contract; only in older journals."""
 
     type: Literal["stage.planned"] = "stage.planned"
     stage: int

@@ -215,11 +215,15 @@ class StageContract(Record):
 
 
 class StagePlan(Record):
-    """The plan of a stage. From this stage on, the run may have at most `max_stages` stages."""
+    """The plan of a stage. From this stage on, the run may have at most `max_stages` stages.
+
+    All its workers get its `brief`.
+    """
 
     name: str
     contract: StageContract = StageContract()
     goal: str = ""
+    brief: str = ""
     max_stages: int | None = None
 
 
@@ -374,11 +378,11 @@ class TeamRoster(Record):
 class Assignment(Record):
     """The data that a worker needs to start a node; `worktree` is None if it uses none.
 
-    `ref_files` are the files of each ref with their sizes in bytes. `stage` and `stage_goal`
-    describe the node's stage. `shared_keys` are the keys of the shared context at the time of the
-    assignment. `cycle_began_at` is the start of the cycle of an infinite run, else 0. `today` is
-    the date of the assignment (UTC). `notes` is a section of its prompt with notes from earlier
-    work (`agiraph.knowledge.relevant`), "" if there are none.
+    `ref_files` are the files of each ref with their sizes in bytes. `stage`, `stage_goal` and
+    `stage_brief` describe the node's stage. `shared_keys` are the keys of the shared context now.
+    `cycle_began_at` is the start of the cycle of an infinite run, else 0. `today` is the date of
+    the assignment (UTC). `notes` is a section of its prompt with notes from earlier work
+    (`agiraph.knowledge.relevant`), "" if there are none.
     """
 
     node: WorkNode
@@ -390,6 +394,7 @@ class Assignment(Record):
     goal: str = ""
     stage: str = ""
     stage_goal: str = ""
+    stage_brief: str = ""
     shared_keys: tuple[str, ...] = ()
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
@@ -397,16 +402,6 @@ class Assignment(Record):
     cycle_began_at: float = 0.0
     notes: str = ""
     roster: TeamRoster = TeamRoster()
-
-    def updates(self, older: "Assignment") -> bool:
-        """Whether this is the same attempt at the same node, with later changes."""
-        is_same = (self.node.id, self.attempt) == (older.node.id, older.attempt)
-        return is_same and self.node.update.number > older.node.update.number
-
-    def updated_to(self, later: "Assignment") -> "Assignment":
-        """Return this assignment with the terms of a later one; its worktree and notes stay."""
-        terms = {name: getattr(later, name) for name in ("node", "spec", "contract", "ref_files")}
-        return self.model_copy(update=terms)
 
 
 class Message(Record):

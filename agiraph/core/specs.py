@@ -399,16 +399,18 @@ class ContractTerms(Record):
     )
 
 
-class StageTerms(ContractTerms):
-    """The requested terms of a stage that a node will open."""
+class StageText(Record):
+    """The texts about a stage."""
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
     goal: str = Field(default="", description="the result of the stage")
+    brief: str = Field(
+        default="", description="the text that every worker of the stage gets with its task"
+    )
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no terms are requested."""
-        return not any(value for _, value in self)
+
+class StageTerms(ContractTerms, StageText):
+    """The requested terms of a stage that a node will open."""
 
 
 class RoleSpec(NodeTerms):
@@ -475,13 +477,11 @@ class RoleSpec(NodeTerms):
         return named
 
 
-class StageSpec(Record):
+class StageSpec(StageText):
     """A stage with all its roles."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
-    name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
-    goal: str = Field(default="", description="the result of the stage")
     roles: tuple[RoleSpec, ...] = Field(
         min_length=1, description="the workers of the stage, each with one node"
     )
@@ -496,4 +496,4 @@ class StageSpec(Record):
     def terms(self) -> StageTerms:
         """The requested terms of the stage, without its roles."""
         contract = dict(self.contract) if self.contract else {}
-        return StageTerms(name=self.name, goal=self.goal, **contract)
+        return StageTerms(**self.shared_with(StageText), **contract)

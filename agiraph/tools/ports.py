@@ -194,13 +194,8 @@ class Team:
         """Open a stage: all or nothing; return {"stage", "contract", "nodes", "workers"}."""
         raise _not_possible("launch_roles")
 
-    async def reconvene(
-        self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
-    ) -> JsonObject:
-        """Close the stage; return {"stage", "nodes", "went_on_without"} of the closed stage.
-
-        `terms` are those of the next stage.
-        """
+    async def reconvene(self, call_id: str, assessment: str, decided: str) -> JsonObject:
+        """Close the stage; return {"stage", "nodes", "went_on_without"} of the closed stage."""
         raise _not_possible("reconvene")
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:

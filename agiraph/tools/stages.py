@@ -15,19 +15,20 @@ from agiraph.tools.ports import ToolContext
 REFLECT = "What of this stage will be of use after this run? Write it with memory_write now."
 
 
-class NextStageParams(StageTerms, ToolParams):
-    """The terms of a stage that nodes will open."""
+class StageTermsParams(StageTerms, ToolParams):
+    """The terms of a stage that a node opens."""
 
 
 class LaunchRolesParams(ToolParams):
     stage: Annotated[StageSpec, BeforeValidator(as_object)] = Field(
-        description="the stage: name, roles, contract, workers to retire"
+        description="the stage: name, goal, brief, roles, contract, workers to retire"
     )
 
 
 class CreateStageNodeParams(CreateWorkNodeParams):
-    stage: Annotated[NextStageParams | None, BeforeValidator(as_object)] = Field(
-        default=None, description="the name, goal and contract of a stage; only with its first node"
+    stage: Annotated[StageTermsParams | None, BeforeValidator(as_object)] = Field(
+        default=None,
+        description="the name, goal, brief and contract of a stage; only with its first node",
     )
 
     def terms(self) -> StageTerms | None:
@@ -38,9 +39,6 @@ class CreateStageNodeParams(CreateWorkNodeParams):
 class ReconveneParams(ToolParams):
     assessment: str = Field(min_length=1, description="known facts, and weak or missing parts")
     decided: str = Field(default="", description="your decision and its reason")
-    next_stage: Annotated[NextStageParams | None, BeforeValidator(as_object)] = Field(
-        default=None, description="the name, goal and contract of the next stage"
-    )
 
 
 @tool(
@@ -62,9 +60,7 @@ async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> JsonO
 )
 async def reconvene(context: ToolContext, params: ReconveneParams) -> JsonObject:
     """Close the stage; return it: {"stage", "nodes", "went_on_without", "reflect"}."""
-    closed = await context.team.reconvene(
-        context.call_id, params.assessment, params.decided, params.next_stage
-    )
+    closed = await context.team.reconvene(context.call_id, params.assessment, params.decided)
     return {**closed, "reflect": REFLECT}
 
 

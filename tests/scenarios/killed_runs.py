@@ -102,9 +102,9 @@ def lead_stages(seen: SeenRequest) -> Reply:
     if not seen.results("reconvene"):
         if any(f"{name}-search is found." not in seen.said for name in ("cat", "dog")):
             return WAIT
-        return call("reconvene", assessment="Good", decided="Build", next_stage={"name": "Build"})
+        return call("reconvene", assessment="Good", decided="Build")
     if not seen.results("create_work_node"):
-        return node("app", role="builder")
+        return node("app", role="builder", stage={"name": "Build"})
     if "App is done." not in seen.said:
         return WAIT
     if not seen.results("read_shared_value"):

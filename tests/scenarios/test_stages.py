@@ -91,7 +91,6 @@ def over_a_stage(contract: JsonObject, *names: str) -> Responder:
         "reconvene",
         assessment="Two were enough",
         decided="Go on without the rest, because two agree",
-        next_stage={"name": "Report", "goal": "write it down"},
     )
     return lead(
         (call("launch_roles", stage=stage), {"stage 'Search' is over"}),
@@ -145,12 +144,12 @@ def test_launched_stage_keeps_repeated_workers_and_the_outputs_of_others(
     live_home: LiveHome,
 ) -> None:
     gate = threading.Event()
-    first = {"name": "Search", "roles": roles("Gus", "Hal")}
-    second = [
+    first = {"name": "Search", "brief": "Prices in euros.", "roles": roles("Gus", "Hal")}
+    second: list[JsonObject] = [
         {"name": "Gus", "prompt": "Cross-reference", "refs": {"sums": "hal-search"}},
         {"name": "Ida", "title": "Report Writer", "prompt": "Write", "dependencies": ["Gus"]},
     ]
-    then = {"name": "Write", "roles": second, "retire": ["Hal"]}
+    then: JsonObject = {"name": "Write", "roles": second, "retire": ["Hal"]}
     live_home.plays(
         coordinator=lead(
             (call("launch_roles", stage=first), {"gus is done", "hal is done"}),
@@ -173,6 +172,10 @@ def test_launched_stage_keeps_repeated_workers_and_the_outputs_of_others(
     assert len(outcome.events("worker.spawned")) == 3
     assert outcome.data("worker.stopped")[0]["name"] == "Hal"
     assert outcome.published("hal-search") == {"hal.md": "what hal found"}
+    for name in ("Gus", "Hal"):
+        brief = live_home.await_step(name, 0).said
+        assert "## Brief of the stage, for all its workers\n\nPrices in euros.\n" in brief
+    assert "Prices in euros." not in live_home.await_step("Ida", 0).said
     last = live_home.server.seen_by("Gus")[-1]
     assert "Find Gus" in last.said
     assert "Cross-reference" in last.said

@@ -29,13 +29,11 @@ from agiraph.board.plans.plan import (
     plan_commands,
     stage_names,
 )
-from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId, new_epoch
 from agiraph.core.specs import (
-    ContractTerms,
     PlanningMode,
     RunSpec,
-    StageTerms,
 )
 from agiraph.memory.loading import maintenance_reasons, old_logs
 from agiraph.settings.config import Config
@@ -109,17 +107,6 @@ def unopened_nodes(board: Board, plan: str | None) -> tuple[PlanNode, ...]:
     given = _plan_of(plan)
     nodes = given.nodes if given is not None else ()
     return tuple(node for node in nodes if board.node_by_cause(cause_of(node)) is None)
-
-
-def require_own_contract(board: Board, plan: str | None, terms: StageTerms | None) -> None:
-    """Refuse a contract for the next stage if the plan opens it: the plan has its own contract."""
-    if terms is None or not has_unopened_stage(board, plan):
-        return
-    if asked := [name for name in ContractTerms.model_fields if getattr(terms, name) is not None]:
-        raise InvalidInput(
-            f"the next stage is the plan's and has the plan's contract: leave {', '.join(asked)} "
-            "out (possible: name, goal)"
-        )
 
 
 def planning_of(spec: RunSpec, config: Config) -> PlanningMode:

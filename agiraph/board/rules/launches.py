@@ -157,9 +157,9 @@ def _node(
 ) -> c.CreateNode:
     """Return the node of a role; its dependencies may be named by role.
 
-    The contract of a lead's stage applies to each of its nodes.
+    The contract and the brief of a lead's stage apply to each of its nodes.
     """
-    placed = {
+    placed: dict[str, object] = {
         "name": names[role.name.casefold()],
         "refs": {ref: _by_role(value, names) for ref, value in role.refs.items()},
         "dependencies": tuple(_by_role(needed, names) for needed in role.dependencies),
@@ -169,6 +169,8 @@ def _node(
     if not plan_stage:
         spec = NodeSpec.model_validate({**role.shared_with(NodeTerms), **placed})
         return c.CreateNode(cause, spec, trigger=command.trigger)
+    if brief := command.stage.brief.strip():
+        placed["task"] = f"{role.task.rstrip()}\n\n## Brief of the stage\n\n{brief}"
     bounds = {
         "max_iterations": terms.max_iterations_per_node,
         "timeout_seconds": terms.timeout_seconds,

@@ -38,7 +38,7 @@ def open_stage(
             f"stage '{stage.name}' is over ({why}): `reconvene` with your assessment first, "
             "the next node then opens the next stage"
         )
-    if terms is not None and not terms.is_empty:
+    if terms is not None and any(value for _, value in terms):
         raise IllegalTransition(
             f"stage '{stage.name}' is open and its contract stands: `reconvene` first "
             "(the terms of a stage are given with its first node)"
@@ -71,8 +71,13 @@ def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
         return plan
     named = " ".join((terms.name or "").split())
     contract = plan.contract.model_copy(update=terms.shared_with(StageContract))
-    goal, most = terms.goal or plan.goal, terms.max_stages or plan.max_stages
-    return StagePlan(name=named or plan.name, goal=goal, contract=contract, max_stages=most)
+    return StagePlan(
+        name=named or plan.name,
+        goal=terms.goal or plan.goal,
+        brief=terms.brief or plan.brief,
+        contract=contract,
+        max_stages=terms.max_stages or plan.max_stages,
+    )
 
 
 def node_contract(board: Board, node: WorkNode) -> StageContract:
@@ -235,11 +240,4 @@ def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEven
         decided=command.decided,
         cause=command.cause,
     )
-    return (*before, closed, *_planned(board, command.terms, now))
-
-
-def _planned(board: Board, terms: StageTerms | None, now: float) -> tuple[BoardEvent, ...]:
-    if terms is None:
-        return ()
-    plan = dict(planned_stage(board, terms))
-    return (e.StagePlanned(ts=now, stage=len(board.stages), **plan),)
+    return (*before, closed)

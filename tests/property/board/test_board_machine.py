@@ -179,9 +179,9 @@ class BoardMachine(RuleBasedStateMachine):
     def lose(self, worker: str) -> None:
         self.do(c.LoseWorker(worker, "killed"))
 
-    @rule(cause=CAUSES, terms=st.none() | TERMS)
-    def reconvene(self, cause: str, terms: StageTerms | None) -> None:
-        self.do(c.Reconvene("so far", f"r{cause}", "go on", terms))
+    @rule(cause=CAUSES)
+    def reconvene(self, cause: str) -> None:
+        self.do(c.Reconvene("so far", f"r{cause}", "go on"))
 
     @rule(max_concurrent=st.integers(1, 3))
     def settle(self, max_concurrent: int) -> None:

@@ -49,6 +49,8 @@ ASSIGNMENT: Final[Values] = {
     "goal": ("Find the sum.",),
     "stage": ("", "Research"),
     "stage_goal": ("", "find all numbers"),
+    "stage_brief": ("", "Prices are in euros."),
+    "has_known_brief": (False, True),
     "team": ("ann, bob",),
     "shared_keys": ((), ("prices", "sellers")),
     "attempt": (1, 2),

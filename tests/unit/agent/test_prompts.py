@@ -71,12 +71,19 @@ def test_each_assignment_names_stage_shared_values_and_limit(
 def test_assignment_omits_text_shown_with_the_previous_node() -> None:
     schema = {"type": "object", "properties": {"price": {"type": "number"}}}
     node = ASSIGNMENT.node.model_copy(update={"output_schema": schema})
-    update = {"node": node, "goal": "Buy a bicycle", "notes": "Ann's shop was cheap."}
+    update: dict[str, object] = {
+        "node": node,
+        "goal": "Buy a bicycle",
+        "notes": "Ann's shop was cheap.",
+    }
+    update["stage_brief"] = "Prices are in euros."
     given = ASSIGNMENT.model_copy(update=update)
     first, again = prompts.assignment_turn(given), prompts.assignment_turn(given, completed(given))
     assert "The team's goal: Buy a bicycle" in first
     assert '"price"' in first
     assert "Ann's shop" in first
+    assert "## Brief of the stage, for all its workers\n\nPrices are in euros." in first
+    assert "in euros" not in again
     assert "Ann's shop" not in again
     assert "The team's goal" not in again
     assert "JSON that fits the JSON Schema of your last node." in again

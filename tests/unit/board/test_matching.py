@@ -9,7 +9,7 @@ from agiraph.board.commands import AssignNode, Command, CreateNode, SpawnWorker,
 from agiraph.board.rules.stages import node_contract
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import StageContract
-from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
+from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, StageTerms, WorkerSpec
 from tests.unit.board.board_driver import BoardDriver
 
 AGENT = WorkerSpec(name="a", type="autonomous", agent_command="codex")
@@ -148,4 +148,4 @@ def test_role_splits_its_fields_between_worker_and_node() -> None:
     role = RoleSpec(name="Ada", task="x", labels=("urgent",), tools=("bash",), can_lead=True)
     assert role.shared_with(WorkerSpec)["can_lead"]
     assert role.shared_with(NodeSpec)["labels"] == ("urgent",)
-    assert StageSpec(roles=(role,)).terms.is_empty
+    assert StageSpec(roles=(role,)).terms == StageTerms()

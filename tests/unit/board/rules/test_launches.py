@@ -12,7 +12,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.rules.workers import require_lead
 from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
-from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec, WorkerSpec
 from tests.unit.board.board_driver import BoardDriver
 
 
@@ -155,9 +155,9 @@ def test_the_max_stages_of_a_contract_bound_the_run() -> None:
     driver = BoardDriver()
     driver.do(bounded("one", 2))
     driver.fail("ada-stage-1")
-    driver.do(Reconvene("so far", terms=StageTerms(max_stages=9)))
-    driver.do(launched("two", role("Ada")))
-    driver.fail("ada-two")
+    driver.do(Reconvene("so far"))
+    driver.do(bounded("two", 9))
+    driver.fail("ada-stage-2")
     driver.do(Reconvene("enough"))
     driver.refuses(launched("three", role("Ada")), r"has its 2 stages \(contract.max_stages\)")
     driver.refuses(bounded("three", 5), "has its 2 stages")
@@ -264,3 +264,13 @@ def test_only_a_leading_worker_can_hire() -> None:
     require_lead(driver.board, "ada")
     with pytest.raises(IllegalTransition, match="'eve' may not lead"):
         require_lead(driver.board, "eve")
+
+
+def test_brief_of_a_lead_is_a_part_of_each_task_of_its_stage() -> None:
+    driver = BoardDriver()
+    driver.node("whole")
+    stage = StageSpec(name="Parts", brief="Prices in euros.", roles=(role("Ada"), role("Ben")))
+    driver.do(LaunchRoles("m1", stage, parent_node="whole"))
+    tasks = [driver.at(name).task for name in ("ada-parts", "ben-parts")]
+    assert all(task.endswith("## Brief of the stage\n\nPrices in euros.") for task in tasks)
+    assert driver.board.stages[0].brief == ""

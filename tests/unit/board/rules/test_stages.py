@@ -140,20 +140,15 @@ def test_stage_terms_come_from_its_first_node_or_from_reconvene() -> None:
     with pytest.raises(IllegalTransition, match="is open and its contract stands"):
         driver.node("second", stage=terms)
     driver.complete("first", "ada")
-    closing = Reconvene(
-        "known",
-        "c1",
-        "go on",
-        StageTerms(
-            name="Synthesis", goal="write it", max_iterations_per_node=None, timeout_seconds=30
-        ),
-    )
-    assert driver.do(closing) == ["stage.reconvened", "stage.planned"]
+    closing = Reconvene("known", "c1", "go on")
+    assert driver.do(closing) == ["stage.reconvened"]
     assert driver.do(closing) == []
-    driver.node("later")
+    driver.node(
+        "later", stage=StageTerms(name="Synthesis", goal="write", brief="Two pages.", timeout=30)
+    )
     stage = driver.board.stages[1]
-    assert (stage.name, stage.goal, stage.contract.timeout_seconds) == ("Synthesis", "write it", 30)
-    assert driver.board.planned is None
+    assert (stage.name, stage.goal, stage.contract.timeout_seconds) == ("Synthesis", "write", 30)
+    assert stage.brief == "Two pages."
 
 
 def test_the_next_node_opens_the_next_stage() -> None:

@@ -76,7 +76,7 @@ class Tool(Generic[P]):
     recovery: CallRecovery[P] | None = None
 
     def schema(self) -> ToolSchema:
-        """Return the tool's schema for a provider's API."""
+        """Return the name, description and parameters of the tool for a provider's API."""
         return ToolSchema(
             name=self.name, description=self.description, parameters=schema_of(self.params)
         )
@@ -109,7 +109,8 @@ def tool(
 def schema_of(params: type[BaseModel]) -> JsonObject:
     """Return the JSON Schema of a parameter model, in the plain form that every provider accepts.
 
-    It is computed once (it takes half a millisecond and is used in every turn): do not change it.
+    The schema is computed once (that takes half a millisecond, and every turn uses it): do not
+    change it.
     """
     written = params.model_json_schema()
     for part in (written, *written.get("$defs", {}).values()):
@@ -136,9 +137,9 @@ def _without_machines(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Remove titles and empty defaults, and write `X or null` as X.
+    """Return a schema without titles and empty defaults, with X instead of `X or null`.
 
-    A parameter with an empty default may be omitted, which means the same.
+    To omit a parameter with an empty default means the same.
     """
     if isinstance(value, list):
         return [_plain(item) for item in value]

@@ -20,7 +20,7 @@ class CreateWorkNodeParams(NodeRequest, ToolParams):
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
 
     def terms(self) -> StageTerms | None:
-        """Return the terms of the stage that this node opens; only coordinators give terms."""
+        """Return None: only coordinators give the terms of a stage that a node opens."""
         return None
 
 

@@ -95,7 +95,7 @@ async def run_command(
     before: Sequence[str] = (),
     standins: Sequence[str] = (),
 ) -> CommandResult | None:
-    """Run `command` in bash with empty stdin; OSError or ValueError if it cannot start.
+    """Run `command` in bash with empty stdin. Raises OSError, ValueError if it cannot start.
 
     `before` are arguments that run the shell in a sandbox (`Sandbox.enclose`); the runner itself
     stays outside, and holds the `standins`. `folder` belongs to the call and is created here; it
@@ -120,10 +120,10 @@ async def run_command(
 
 
 async def recover_command(folder: Path) -> CommandResult | None:
-    """Return the outcome of a command of a dead incarnation, None if it is unknown.
+    """Return the outcome of a dead incarnation's command, None if unknown.
 
-    A runner that is still alive has lost its entity and is about to exit; this waits for it, and
-    kills it if the task is cancelled.
+    A runner that still lives has lost its entity and is about to exit: this waits for the runner,
+    and kills it if the task is cancelled.
     """
     try:
         async with asyncio.timeout(runner.ORPHAN_SECONDS + RUNNER_SLACK_SECONDS):
@@ -162,7 +162,7 @@ def read_outcome(folder: Path) -> CommandResult | None:
 
 
 def _text(kept: bytes, head: int, total: int) -> str:
-    """Return the beginning and end of an output, with a note about the omitted part."""
+    """Return an output as text: beginning and end, with a note about the omitted part between."""
     left_out = total - len(kept)
     if left_out == 0:
         return kept.decode("utf-8", errors="replace")
@@ -183,7 +183,7 @@ def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, 
 
 @contextmanager
 def _lifeline() -> Iterator[int]:
-    """Yield the runner's stdin: a pipe whose other end is ours, and closes when we die."""
+    """Yield the runner's stdin: a pipe whose other end closes when this process ends."""
     read_fd, write_fd = os.pipe()
     try:
         yield read_fd
@@ -193,7 +193,7 @@ def _lifeline() -> Iterator[int]:
 
 
 async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float) -> None:
-    """Wait for the runner to exit; in any case no process of the command remains."""
+    """Wait for the runner to exit; afterwards no process of the command remains."""
     try:
         async with asyncio.timeout(seconds):
             await process.wait()
@@ -212,7 +212,7 @@ async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float
 
 
 def _kill(folder: Path) -> None:
-    """Kill a command of a dead incarnation, if its runner still lives."""
+    """Kill the command of a dead incarnation, if its runner still lives."""
     identity = _identity(folder)
     if identity and _living_runner(folder):
         runner.kill_tree(identity["pid"])
@@ -236,7 +236,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
 
 
 def _living_runner(folder: Path) -> bool:
-    """Whether the runner of a call lives; another process with its pid does not count."""
+    """Whether the runner of a call lives, and not another process with its pid."""
     identity = _identity(folder)
     if identity is None:
         return False
@@ -247,7 +247,7 @@ def _living_runner(folder: Path) -> bool:
 
 
 def tasks_of_user() -> int:
-    """Return the number of this user's tasks: the kernel counts them all against the limit."""
+    """Return the number of this user's processes and threads, to which a limit applies."""
     count = 0
     for entry in Path("/proc").glob("[0-9]*"):  # plain: /proc
         with suppress(OSError):

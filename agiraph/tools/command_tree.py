@@ -33,8 +33,8 @@ OF_TASKS = "the command had more than {} processes and threads"
 class CommandTree:
     """The processes of the command whose first process is `pid`.
 
-    `memory` (bytes) and `tasks` are their limits; 0 means no limit. `folder` is a folder of the
-    home: the file system of its /tmp may be the home's.
+    `memory` (bytes) and `tasks` limit all processes together; 0 means no limit. `folder` is a
+    folder of the home: the sandbox's /tmp may be on the home's file system.
     """
 
     def __init__(self, pid: int, memory: int, tasks: int, folder: str) -> None:
@@ -63,7 +63,7 @@ class CommandTree:
     def _look(self) -> int:
         """Find the processes of the command; return the number of their threads.
 
-        Stops early when there are too many: those of a fork bomb take seconds to read.
+        Stops early at too many processes: those of a fork bomb take seconds to read.
         """
         alive = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # plain: /proc
         self.members &= alive
@@ -94,7 +94,7 @@ class CommandTree:
         return is_own or fields[SESSION] == self._session
 
     def _uses_more(self) -> bool:
-        """Whether they use more memory than allowed; computed exactly only if that is possible."""
+        """Whether the processes use too much memory; exact only if a quick sum exceeds `memory`."""
         files = self._temporary_files()
         resident = sum(_pages(pid) for pid in self.members) * PAGE
         if resident + files <= self._memory:
@@ -104,7 +104,7 @@ class CommandTree:
         return private + max(files, sum(shared for _, shared in shares)) > self._memory
 
     def _temporary_files(self) -> int:
-        """Return the bytes of files that are in memory in the command's sandbox, if it has one."""
+        """Return the bytes of files that the command's sandbox keeps in memory, 0 without one."""
         for pid in sorted(self.members, reverse=True):
             root = f"/proc/{pid}/root"
             device = _device(root + "/")

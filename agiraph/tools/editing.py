@@ -94,7 +94,7 @@ def edited(text: str, edits: Sequence[Edit], shown: str) -> tuple[str, list[int]
 
 
 def _lines_of(text: str, old: str) -> list[int]:
-    """Return the line number of each occurrence."""
+    """Return the line number of each occurrence of `old` in a text."""
     found: list[int] = []
     line, last, place = 1, 0, text.find(old)
     while place >= 0:
@@ -111,7 +111,7 @@ def _at(lines: Sequence[int]) -> str:
 
 
 def _hint(text: str, old: str) -> str:
-    """Return the reason why a text is absent, or the most similar lines of the file."""
+    """Return why `old` is not in a text, or the most similar lines of the text."""
     if "\r\n" in text and "\r" not in old and old.replace("\n", "\r\n") in text:
         return ". The lines of this file end with \\r\\n"
     lines, wanted = text.splitlines(), old.splitlines()
@@ -124,7 +124,7 @@ def _hint(text: str, old: str) -> str:
 
 
 def nearest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Return the index of the first of the lines that are most similar to `wanted`, or None."""
+    """Return the index of the first of the lines that are most similar to `wanted`, else None."""
     if not lines or len(lines) > COMPARED_LINES:
         return None
     stripped = [line.strip() for line in lines]

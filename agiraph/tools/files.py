@@ -126,7 +126,7 @@ def _listing(context: ToolContext, folder: Path) -> JsonObject:
 
 
 def _row(entry: FolderEntry, place: Path) -> JsonObject:
-    """Return the row of an entry; for a link, of its target (`place`)."""
+    """Return the row of an entry; the row of a link describes the link's target (`place`)."""
     name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if entry.kind == "link" and (status := status_of(place)) is not None:
         entry = FolderEntry.of(entry.name, status)

@@ -27,7 +27,7 @@ class McpTool(Tool[McpToolParams]):
     parameters: JsonObject | None = None
 
     def schema(self) -> ToolSchema:
-        """Return its server's description."""
+        """Return the tool's description by its server."""
         return ToolSchema(
             name=self.name, description=self.description, parameters=self.parameters or {}
         )

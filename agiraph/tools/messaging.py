@@ -48,7 +48,7 @@ class AskHumanParams(ToolParams):
 
 @tool("Send a message to another worker, the coordinator or the human, by name.", idempotent=True)
 async def send_message(context: ToolContext, params: SendMessageParams) -> str:
-    """Send text to an entity; Refused if there is no entity of that name."""
+    """Send text to an entity. Raises Refused if no entity has that name."""
     sent = context.team.send_message(context.call_id, params.to, params.content, params.mode)
     receivers = await sent
     return f"Sent to {', '.join(receivers)}." if receivers else "You are alone: nothing was sent."

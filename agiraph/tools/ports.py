@@ -41,7 +41,7 @@ class NewQuestion:
 class WaitOutcome:
     """The reason why a wait ended; `nodes` are the rows of the awaited nodes.
 
-    `note` is the reason if neither the nodes nor a message ended it.
+    `note` is the reason if neither the nodes nor a message ended the wait.
     """
 
     nodes: tuple[JsonObject, ...]
@@ -70,7 +70,7 @@ class Team:
         raise _not_possible("check_messages")
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask; return the outcome, however long it takes, or at once if the asker need not wait."""
+        """Ask the human; return the outcome, at once if the question need not wait."""
         raise _not_possible("ask_human")
 
     async def create_node(
@@ -78,16 +78,17 @@ class Team:
     ) -> JsonObject:
         """Put a node on the board; return {"node_id", "name", "status"}.
 
-        `stage` has the terms of the stage that it opens, if it is the stage's first node.
+        `stage` has the terms of the stage that the node opens, if it is the stage's first.
         """
         raise _not_possible("create_work_node")
 
     async def wait(
         self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
     ) -> WaitOutcome:
-        """Wait until nodes have ended or a message arrives, at most for a time.
+        """Wait until nodes have ended or a message arrives, at most `timeout_seconds`.
 
-        Defaults: the nodes that this entity created; a default time only without nodes.
+        By default for the nodes that this entity created; a default time applies only without
+        nodes.
         """
         raise _not_possible("wait")
 
@@ -106,7 +107,7 @@ class Team:
     async def change_shared_value(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
-        """Write or append under a key; return {"key", "version", "items"}."""
+        """Write or append `value` under a key; return {"key", "version", "items"}."""
         raise _not_possible(f"{way}_context")
 
     async def remember(self, call_id: str, what: RememberedSpec) -> None:
@@ -171,7 +172,7 @@ class Team:
     async def cancel_node(self, call_id: str, node: str, reason: str) -> JsonObject:
         """Cancel a node that has not ended; return {"node_id", "status", "kept", "notes"}.
 
-        `kept` are the files in its scratch/, `notes` the notebook of its worker.
+        `kept` are the files in the node's scratch/, `notes` the notebook of its worker.
         """
         raise _not_possible("cancel_node")
 
@@ -186,7 +187,7 @@ class Team:
     ) -> JsonObject:
         """Change a node that has not ended; return {"node_id", "name", "status"}.
 
-        `accept` is the reason to accept its result although checks fail.
+        `accept` is the reason to accept the node's result although checks fail.
         """
         raise _not_possible("update_node")
 
@@ -215,7 +216,7 @@ def _not_possible(tool: str) -> Refused:
 
 
 class RemoteTools:
-    """Calls of tools in other processes; this base has no connection, so it refuses."""
+    """Calls of tools in other processes; this base class refuses every call."""
 
     async def call(
         self,
@@ -234,7 +235,7 @@ class RemoteTools:
         raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
 
     async def recover(self, call_id: str, server: Address) -> str | None:
-        """Return the result of a call that an earlier incarnation made, None if it is unknown."""
+        """Return the result of an earlier incarnation's call, None if unknown."""
         return None
 
 
@@ -264,5 +265,5 @@ class ToolContext:
 
     @property
     def call_folder(self) -> Path:
-        """The folder of this call alone. It is kept until the call's result is journaled."""
+        """The folder of this call alone, which exists until the call's result is journaled."""
         return self.calls / self.call_id

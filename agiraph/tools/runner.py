@@ -71,7 +71,7 @@ class OutputExcerpt:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Add the next piece."""
+        """Add the next piece of the output."""
         self.total += len(data)
         room = self.limit - self.limit // 2 - len(self.head)
         if room > 0:
@@ -82,7 +82,7 @@ class OutputExcerpt:
             self.cut()
 
     def cut(self) -> None:
-        """Shorten the end to its part of the limit."""
+        """Shorten the kept end to its share of the limit."""
         del self.tail[: max(0, len(self.tail) - self.limit // 2)]
 
 
@@ -139,7 +139,7 @@ def main(arguments: list[str]) -> None:
 
 
 def identity_of(name: str, pid: int, standins: list[str]) -> bytes:
-    """Return the content of a file that names this process, its child and their stand-ins."""
+    """Return the content of a file that names this process, its child and the stand-ins."""
     paths = ""
     if standins:
         import json  # most commands have none
@@ -163,7 +163,7 @@ def stand_ins(paths: list[str]) -> "StandIns | None":
 
 
 def _become(words: list[str], output: int, gate: int, tasks: int) -> None:
-    """Turn this forked process into the command; never returns."""
+    """Turn this forked process into the command; does not return."""
     try:
         os.setsid()
         for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
@@ -220,7 +220,8 @@ def _see_through(
 ) -> tuple[str, str]:
     """Read until the command ends; return its exit code, OVERDUE or ORPHANED, and a problem.
 
-    The problem is the limit that its processes have exceeded, '' if none. `kill` ends it.
+    The problem is the limit that the command's processes have exceeded, '' if none. `kill` is
+    called with `pid` to end the command.
     """
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -281,7 +282,8 @@ def kill_sandbox(pid: int) -> None:
 def kill_tree(pid: int) -> None:
     """Kill a process and all its descendants, suspending each first so that none can fork.
 
-    Its process group, if it leads one, is suspended in one step: it may have thousands of members.
+    If the process leads a process group, the group is suspended in one step: it may have thousands
+    of members.
     """
     signal_to(-pid, _signal.SIGSTOP)
     signal_to(pid, _signal.SIGSTOP)
@@ -302,7 +304,7 @@ def _stopped_below(pid: int) -> set[int]:
 
 
 def kill_children() -> bool:
-    """Kill all descendants of this process, until there are none; return whether it succeeded."""
+    """Kill all descendants of this process until none is left; return whether none is."""
     for _ in range(CHILDREN_ROUNDS):
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -328,7 +330,7 @@ def kill_session(session: int) -> None:
 
 
 def until_gone(session: int) -> bool:
-    """Wait until no process of a session is left; return whether it succeeded.
+    """Wait until no process of a session is left; return whether none is.
 
     In a sandbox, the first process is gone only when all others are.
     """

@@ -22,7 +22,7 @@ SHOWN_CHARACTERS: Final = 300
 
 
 def main() -> None:
-    """Answer the request on stdin."""
+    """Search as the request on stdin says; print the matching lines."""
     request = parse_json(sys.stdin.buffer.read())
     for index, path in enumerate(request["paths"]):
         for number, text in lines_of(request["pattern"], Path(path)):

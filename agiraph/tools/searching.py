@@ -176,9 +176,9 @@ class SearchedFiles:
             self.shown.append(shown.encode("utf-8", "replace").decode())
 
     def _outer_ignores(self, folder: Path) -> tuple[Path, tuple[IgnoreFile, ...]]:
-        """Return the highest folder above that may be listed, and its ignore files, nearest first.
+        """Return the highest listable folder above `folder`, and the ignore files, nearest first.
 
-        The rules of `folder` itself are not among them.
+        The ignore file of `folder` itself is not among them.
         """
         above: list[Path] = []
         here = folder

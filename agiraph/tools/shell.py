@@ -58,7 +58,7 @@ def forget(context: ToolContext) -> None:
     recovery=CallRecovery(recover, forget),
 )
 async def bash(context: ToolContext, params: BashParams) -> str:
-    """Run a command where the entity's shell starts; return its output and its end."""
+    """Run a command in the entity's working folder; return its output and how it ended."""
     shell = context.config.shell
     limits = CommandLimits.of(shell, _seconds(context, params))
     environment = visible_environment(context.environment, shell)

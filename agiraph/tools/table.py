@@ -105,7 +105,7 @@ CALLED_ELSEWHERE: Final[Mapping[str, frozenset[str]]] = {
 
 
 def unknown_tool(name: str, known: Collection[str]) -> InvalidInput:
-    """Return the error for a tool that an entity does not have, with its most similar tools."""
+    """Return the error for a tool `name` that an entity lacks; it names the most similar tools."""
     meant = [
         ours
         for ours, others in CALLED_ELSEWHERE.items()

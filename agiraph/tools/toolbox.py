@@ -126,7 +126,7 @@ class Toolbox:
         return self._schemas
 
     def _schema(self, tool: Tool[Any]) -> ToolSchema:
-        """Return a tool's schema; an MCP tool has no runbook, so its schema is unchanged."""
+        """Return a tool's schema in this toolbox's form; an MCP tool's is unchanged."""
         schema = tool.schema()
         if isinstance(tool, McpTool):
             return schema
@@ -169,7 +169,7 @@ class Toolbox:
         return _turn(call, content if isinstance(content, str) else as_json(content))
 
     async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:
-        """Return the result of a call that a crash interrupted, None if it is unknown."""
+        """Return the result of a call that a crash interrupted, None if unknown."""
         tool = self._tools.get(call.name)
         if tool is None or tool.recovery is None:
             return None
@@ -180,7 +180,7 @@ class Toolbox:
         return None if content is None else _turn(call, content)
 
     def forget(self, call: ToolCall, context: ToolContext) -> None:
-        """Remove the data of a call for `recover`: its result is journaled."""
+        """Remove the data that `recover` would read, once the call's result is journaled."""
         tool = self._tools.get(call.name)
         if tool is not None and tool.recovery is not None:
             tool.recovery.forget(context)
@@ -233,7 +233,7 @@ def _problem(params: type[ToolParams], problem: dict[str, Any]) -> str:
 
 
 def _explain(error: Exception, context: ToolContext) -> str:
-    """Return an error's text that names files in the model's spelling, not by machine paths."""
+    """Return an error's text in which files are named in the model's spelling."""
     if not isinstance(error, OSError):
         return str(error)
     named = error.filename if isinstance(error.filename, str) else None

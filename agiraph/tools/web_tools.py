@@ -28,7 +28,7 @@ class PageRequest(WebFetchParams):
 
 @tool("Search the web.", idempotent=True)
 async def web_search(context: ToolContext, params: WebSearchParams) -> str:
-    """Return titles, URLs and snippets; Refused with the reason if no service is usable."""
+    """Return titles, URLs and snippets. Raises Refused if no service is usable."""
     return await context.remote_tools.call(
         context.call_id, WEB, web_search.name, {"query": params.query}
     )
@@ -36,7 +36,7 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
 
 @tool("Read a web page as markdown.", idempotent=True)
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
-    """Return a page as Markdown; Refused with the reason if it cannot be fetched."""
+    """Return a page as Markdown. Raises Refused if the page cannot be fetched."""
     asked = PageRequest(**dict(params), since=context.cycle_began_at)
     arguments = asked.model_dump(mode="json")
     return await context.remote_tools.call(context.call_id, WEB, web_fetch.name, arguments)

@@ -18,7 +18,7 @@ def path_in(arguments: Mapping[str, Any]) -> str | None:
 
 
 def diff_of(arguments: Mapping[str, Any], before: str) -> str:
-    """Return the effect of a call on its file as a unified diff; '' if it changes no file.
+    """Return the effect of a call on its file as a unified diff; '' if the call changes no file.
 
     `before` is the current content of the file, '' if it is missing. A long diff is cut, with a
     note.

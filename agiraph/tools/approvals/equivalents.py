@@ -32,18 +32,18 @@ WILD: Final = re.compile(r"[*?\[{]")
 
 
 def equivalent_calls(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """Yield the calls of other tools that have the effect of a call, in any of its forms."""
+    """Yield the calls (tool, arguments) that have the same effect as a call."""
     if (found := EQUIVALENTS.get(tool)) is not None:
         yield from found(arguments, known)
 
 
 def _of_append(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A list is a value of the shared values: adding to it changes the value."""
+    """Yield the writing of a shared value: to append to a list changes the value."""
     yield "write_shared_value", {"key": arguments.get("key"), "value": arguments.get("item")}
 
 
 def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """A trigger sends its message later, or repeats the work of a node.
+    """Yield the effects of a trigger: it sends a message later, or repeats a node's work.
 
     A text, and the task of `wake_agent`, is a message for the worker itself or the coordinator.
     """
@@ -63,12 +63,12 @@ def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 
 def _of_remember(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """Memory files and the knowledge database are both read in later runs."""
+    """Yield the writing of memory: later runs read it and the knowledge database."""
     yield "memory_write", {"content": arguments}
 
 
 def _of_memory_write(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A file of a memory can also be written by its path among all files."""
+    """Yield `remember`, and the writing of the memory's file by its path."""
     yield "remember", {"text": arguments}
     yield from _of_file("write_file", arguments)
 
@@ -82,13 +82,13 @@ def _of_write_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 
 def _of_edit_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """An edit writes a file."""
+    """Yield the writing of the edited file."""
     yield "write_file", arguments
     yield from _of_write_file(arguments, known)
 
 
 def _of_search(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A search reads every file below its folder."""
+    """Yield the reading of the searched folder, and of a memory in it."""
     path = arguments.get("path")
     folder = normpath(path.strip()) if isinstance(path, str) and path.strip() else ""
     for one in (folder,) if folder else SEARCHED_BY_DEFAULT:
@@ -98,7 +98,7 @@ def _of_search(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_find_files(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """The folders below the first folders of the pattern are listed."""
+    """Yield the listing of the folder with which the pattern begins."""
     yield "list_files", {"path": split_glob(str(arguments.get("glob") or ""))[0]}
 
 
@@ -107,13 +107,13 @@ def _of_read_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 
 def _of_read_ref(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """A ref is another name of files that a node has published."""
+    """Yield the reading of each file of the ref."""
     paths = known.of_ref(str(arguments.get("name")))
     yield from (("read_file", {"path": path}) for path in paths)
 
 
 def _of_publish(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A worker's lesson is added to its own memory, an insight to the coordinator's."""
+    """Yield the writing of a lesson or an insight into the worker's or coordinator's memory."""
     for key, path in (("learned", "memory.md"), ("insight", "knowledge/from-workers.md")):
         if arguments.get(key):
             yield "memory_write", {"path": path}
@@ -140,9 +140,10 @@ def _of_memory_tool(tool: str, arguments: Arguments, known: KnownNames) -> Equiv
 
 
 def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A stage hires a worker and creates a node for each role, and may retire workers.
+    """Yield the hiring of a worker and the creation of a node for each role of a stage.
 
-    A role is judged as it is read: it may be named by `id`. A call with an invalid role is refused.
+    Also yields the retiring of workers. A role is judged as it is read: it may be named by `id`. A
+    call with an invalid role is refused.
     """
     stage = as_read(arguments.get("stage"))
     if not isinstance(stage, Mapping):
@@ -160,7 +161,7 @@ def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_node(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A node may name its worker; for a node without one a worker may be hired."""
+    """Yield the assignment of a node's worker; for a node without one, the hiring of a worker."""
     if arguments.get("worker"):
         yield (
             "assign_worker",
@@ -197,7 +198,7 @@ def split_glob(glob: str) -> tuple[str, str]:
 
 
 def as_read(value: Any) -> Any:
-    """Return an object or a list that a model may have written as JSON text."""
+    """Return a value, parsed if a model has written an object or a list as JSON text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     return json_in(value)

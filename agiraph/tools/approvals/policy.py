@@ -109,10 +109,10 @@ class ActingEntity:
 class SpelledAction:
     """An action, and further texts that name the same file, address or receiver as its subject.
 
-    `is_effect`: a call of another tool has this effect. Rules about every tool (`*`) judge the call
-    itself, so they do not judge its effects again. `is_search`: the subject is a folder, and every
-    file below it may be read. `is_possible`: the subject may be a command, so rules about certain
-    commands judge it, but rules about every command do not.
+    `is_effect`: the action is the effect of a call of another tool. Rules about every tool (`*`)
+    judge that call, so they do not judge its effects again. `is_search`: the subject is a folder,
+    and every file below it may be read. `is_possible`: the subject may be a command, so rules about
+    certain commands judge it, but rules about every command do not.
     """
 
     act: ProposedAction
@@ -126,7 +126,7 @@ class SpelledAction:
 class PolicyDecision:
     """The policy's decision on an action; `rule` is None if no rule matched.
 
-    `is_one_of_several`: its call has further actions that need the person's approval.
+    `is_one_of_several`: the same call has further actions that need the person's approval.
     """
 
     action: Action
@@ -138,8 +138,9 @@ class PolicyDecision:
     def about(self) -> ProposedAction:
         """The action with its rule, and the subjects that "allow always" would allow.
 
-        If its call has several such actions, it can only be allowed once: an earlier approval of
-        this action does not cover the others. An unreadable command can only be allowed once, too.
+        If the call has several such actions, the action can only be allowed once: an earlier
+        approval of this action does not cover the others. An unreadable command can only be allowed
+        once, too.
         """
         rule = self.rule or ApprovalRule(action=self.action)
         is_once = self.is_one_of_several or _is_unreadable(self.act)
@@ -203,8 +204,8 @@ class ApprovalPolicy:
     def denial(self, one: SpelledAction, name: str, role: str) -> PolicyDecision | None:
         """Return the decision on an action that is always denied, None for another action.
 
-        It is for a process that does not know the entity's folders, its sandbox and the spending of
-        its run: rules with these conditions are decided only where the entity runs.
+        For a process that does not know the entity's folders, sandbox and run's spending: rules
+        with these conditions are decided only where the entity runs.
         """
         decisions = [
             self._judge(one, ActingEntity(name, role, folders, is_sandboxed), spent_usd)
@@ -264,7 +265,7 @@ def actions_of_call(
 
 
 def _commands_of(arguments: Mapping[str, Any]) -> Iterator[SpelledAction]:
-    """Yield the commands, and the texts that may be one, that a driver names in a call."""
+    """Yield the commands that a driver names in a call, and the texts that may be commands."""
     for name in (FURTHER_COMMANDS, POSSIBLE_COMMANDS):
         texts = arguments.get(name)
         for text in texts if isinstance(texts, list) else ():
@@ -352,7 +353,7 @@ def _matches(
 
 
 def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
-    """Whether a rule that asks or denies may be about a file below a folder."""
+    """Whether a rule that asks or denies may be about a file below `folder`."""
     beginning = re.split(r"[*?\[]", rule.pattern, maxsplit=1)[0].casefold()
     if folder == ".":  # the agent's working folder
         is_in = not beginning.startswith(ELSEWHERE)
@@ -363,7 +364,7 @@ def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
 
 
 def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
-    """Whether a rule's pattern matches a subject.
+    """Whether a rule's pattern matches the subject of an action.
 
     A rule that asks or denies ignores case, and matches a message to everyone for each receiver,
     and an unreadable command.
@@ -384,13 +385,13 @@ def _is_unreadable(act: ProposedAction) -> bool:
 
 
 def _patterns(pattern: str, act: ProposedAction) -> tuple[str, ...]:
-    """Return a pattern; for an address also its canonical form."""
+    """Return a pattern; if it is about an address also the address's canonical form."""
     is_address = act.tool == FETCH or "://" in act.subject
     return (pattern, url_pattern(pattern)) if is_address else (pattern,)
 
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
-    """Whether a rule applies to this entity, with or without a sandbox."""
+    """Whether a rule applies to an entity: its sandbox, and its name or role."""
     is_there = rule.sandboxed in (None, who.is_sandboxed)
     return is_there and _names_one_of(rule, (who.name, who.role))
 
@@ -413,12 +414,12 @@ def _is_tool(rule: ApprovalRule, tool: str) -> bool:
 
 
 def is_tool_name(text: str) -> bool:
-    """Whether this can be the name of one tool: printable, and not a glob."""
+    """Whether a text can be the name of one tool: printable, and not a glob."""
     return bool(text) and text.isprintable() and not GLOB_SIGNS & set(text)
 
 
 def _may_ask(rule: ApprovalRule, about: ProposedAction) -> bool:
-    """Whether a rule is about this tool and this subject. The subject of `spend` is the rule."""
+    """Whether a rule is about an action; the subject of `spend` is the rule's name."""
     if about.tool == SPEND:
         return SPEND in rule.tool and bool(rule.over_usd) and about.subject == rule.name
     may_be_search = about.tool == SEARCHING and _may_be_below(rule, about.subject)
@@ -426,7 +427,7 @@ def _may_ask(rule: ApprovalRule, about: ProposedAction) -> bool:
 
 
 def _remembered(rule: ApprovalRule, act: ProposedAction) -> str:
-    """Return the pattern of subjects that "allow always" allows from then on."""
+    """Return the pattern of the subjects that the answer "allow always" allows."""
     return _this_very(act) if act.tool == SPEND else rule.remember or _this_very(act)
 
 

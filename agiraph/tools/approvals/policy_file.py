@@ -35,7 +35,7 @@ def policy_file(home: Path) -> Path:
 
 
 def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
-    """Return the rules of a file; InvalidInput names the line, the rule and the possible values.
+    """Return the rules of a file. InvalidInput names the line, the rule and the possible values.
 
     `tools` are the names that a rule may name.
     """

@@ -104,7 +104,7 @@ def _in_scratch(path: str) -> list[str]:
 
 
 def spellings_of_all(arguments: Mapping[str, Any], known: KnownNames = NO_NAMES) -> tuple[str, ...]:
-    """Return the names of the nodes and workers in a call, and its arguments with each name."""
+    """Return the names of nodes and workers in a call, and its arguments with each such name."""
     texts = list[str]()
     for key in NAMED_ENTITIES:
         value = arguments.get(key)
@@ -183,7 +183,7 @@ def _canonical_host(host: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a path or query that escapes only invisible and non-ASCII characters."""
+    """Return a path or query in which only invisible and non-ASCII characters are escaped."""
 
     def plain(found: re.Match[str]) -> str:
         character = chr(int(found[1], 16))

@@ -25,21 +25,21 @@ SAYS_NO = ("deny", "no", "n", "3")
 
 @dataclass(frozen=True, slots=True)
 class HumanVerdict:
-    """The person's decision on an action; `text` is its stored form."""
+    """The person's decision on an action; `text` is the decision as stored."""
 
     says: Literal["once", "always", "deny"]
     reason: str = ""
 
     @property
     def text(self) -> str:
-        """The answer in its canonical form."""
+        """The answer in the form in which it is stored."""
         if self.says == "deny":
             return f"{DENY}: {self.reason}" if self.reason else DENY
         return ALLOW_ALWAYS if self.says == "always" else ALLOW_ONCE
 
 
 def parse_verdict(text: str) -> HumanVerdict:
-    """Parse an answer to an approval; InvalidInput lists the possible answers."""
+    """Parse an answer to an approval. InvalidInput lists the possible answers."""
     words = " ".join(text.split())
     folded = words.casefold().rstrip(".!")
     if folded in SAYS_ONCE:
@@ -85,7 +85,7 @@ def _always(about: ProposedAction) -> str:
 
 
 def _spent(decision: PolicyDecision) -> str:
-    """Return the spending in words: as the number of whole limits that the action names."""
+    """Return the spending as text: the number of whole limits that the action names."""
     counted, rule = decision.act.shortage, decision.rule
     times = int(counted) if counted.isascii() and counted.isdecimal() and len(counted) < 10 else 1
     limit = (rule.over_usd if rule else None) or 0.0
@@ -135,7 +135,7 @@ def denied_by_rule(decision: PolicyDecision) -> str:
 
 
 def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
-    """Return the result for the model if it may not act; '' if it may."""
+    """Return the result for a model that may not act; '' if the human allows the action."""
     match answered.outcome:
         case "answered":
             verdict = parse_verdict(answered.answer)
@@ -161,7 +161,7 @@ def _not_done(act: ProposedAction) -> str:
 
 
 def reason_against(decision: PolicyDecision) -> str:
-    """Return why an action without a waiting caller is refused, '' if it is allowed."""
+    """Return why an action about which nobody can be asked is refused; '' if it is allowed."""
     if decision.action == "allow":
         return ""
     why = "a rule denies it" if decision.action == "deny" else "a rule requires approval"

@@ -90,9 +90,9 @@ def _is_git(name: str) -> bool:
 
 
 def program_of(name: str, above: str = "") -> str:
-    """Return the program that runs commands because of a file or folder of this name, or ''.
+    """Return the program that runs commands because of a file or folder `name`, or ''.
 
-    `above` is the name of the folder that contains it.
+    `above` is the name of the folder that contains `name`.
     """
     folded = name.lower()
     if above.lower() in _FOLDERS and (found := _PROGRAM_OF.get(f"{above.lower()}/{folded}")):

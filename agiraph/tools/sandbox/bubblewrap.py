@@ -46,7 +46,7 @@ class SandboxContents:
     temporary: Path | None = None
 
     def folders_in_tmp(self) -> dict[str, bool]:
-        """Return the names in /tmp below which something is shown; True if only below it."""
+        """Return each name in /tmp at or below which something is shown; True: only below."""
         places = [*self.toolchain.readable, *self.around, *(one.path for one in self.mounts)]
         places += [*(one.path for one in self.guards), self.cwd]
         names: dict[str, bool] = {}
@@ -58,7 +58,7 @@ class SandboxContents:
 
 
 def words_before(program: str, inside: SandboxContents) -> list[str]:
-    """Return the arguments that, in front of a command's own, run it inside."""
+    """Return the arguments that, placed before a command, run it in the sandbox."""
     words = [program, *ALONE]
     if not inside.has_network:
         words.append(NO_NETWORK)
@@ -87,9 +87,9 @@ def words_before(program: str, inside: SandboxContents) -> list[str]:
 def _temporary(inside: SandboxContents) -> list[str]:
     """Return the arguments for /tmp.
 
-    An earlier command of the node has written in the folder. So that bubblewrap follows no link of
-    it, nothing is mounted deeper in it: each name below which something is shown is a folder that
-    existed before, and is covered.
+    Earlier commands of the node have written in that folder. So that bubblewrap follows no link of
+    theirs, nothing is mounted deeper in the folder: each name below which something is shown is a
+    folder that existed before, and is covered.
     """
     if inside.temporary is None:
         return ["--tmpfs", str(TMP)]
@@ -113,7 +113,7 @@ def _is_in(path: Path | None, folder: Path | None) -> bool:
 
 
 def _shown(mounts: Sequence[Mount]) -> list[str]:
-    """Return the arguments for some mounts; paths that no longer exist are left out."""
+    """Return the arguments that show `mounts`; paths that no longer exist are left out."""
     words: list[str] = []
     for mount in mounts:
         way = "--bind-try" if mount.is_writable else "--ro-bind-try"

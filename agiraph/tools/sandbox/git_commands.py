@@ -114,7 +114,7 @@ MOST_LINKS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A line of a configuration. `origin` is its file, "" if there is none."""
+    """A line of git's configuration. `origin` is the file with the line, "" if there is none."""
 
     key: str
     value: str
@@ -122,7 +122,7 @@ class Setting:
 
 
 def settings_of_variables(environ: Mapping[str, str]) -> list[Setting]:
-    """Return the commands for git in a person's variables, each as a setting."""
+    """Return the commands for git that the person's variables set, each as a setting."""
     return [Setting(name, environ[name]) for name in GIT_COMMAND_VARIABLES if environ.get(name)]
 
 
@@ -163,7 +163,7 @@ def may_run_files(setting: Setting, folder: Path, home: Path) -> bool:
 
 
 def _is_plain_git(words: Sequence[str]) -> bool:
-    """Whether these words of a git command run only git's own programs."""
+    """Whether a git command with these words runs only git's own programs."""
     words = list(words)
     while words and words[0] in ("-p", "-P", "--no-pager", "--paginate"):
         del words[0]

@@ -183,7 +183,7 @@ def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
 def linked_files(place: Path, folder: Path) -> Iterator[tuple[str, bool]]:
     """Yield the paths within the input folder to which a file or folder and its links lead.
 
-    With each path, whether it is missing. Raises NotGuarded if it is the folder itself.
+    Each comes with whether the path is missing. Raises NotGuarded if a path is the folder itself.
     """
     links = [place] if place.is_symlink() else list(islice(_links_below(place), MOST_LINKS))
     for link in links:
@@ -223,7 +223,7 @@ def own_programs(folder: Path, path: str) -> Iterator[str]:
 
 
 def ignores_case(folder: Path) -> bool:
-    """Whether a folder finds its files under names in another case, too."""
+    """Whether a folder's file system finds a file under its name in another case, too."""
     with os.scandir(folder) as listed:  # plain: the person's input folder
         names = {entry.name for entry in listed}
     for name in names:
@@ -294,7 +294,7 @@ class InputGuard:
         return self.baseline.why_read_only
 
     def mounts(self) -> tuple[GuardMount, ...]:
-        """Return the mounts that protect the folder in a command that starts now.
+        """Return the mounts that protect the folder from a command that starts now.
 
         Empty if the folder cannot be protected, or if a person has since put a link in place of a
         protected path.
@@ -343,7 +343,7 @@ class InputGuard:
 
 
 def _kind(path: Path, guarded: GuardedPath) -> GuardKind | None:
-    """Return how to protect a path, None if it needs no protection now."""
+    """Return how to protect a path, None if the path needs no protection now."""
     if path.exists() and not (guarded.is_kept_absent and is_empty_folder(path)):
         return "read"
     return "stand_in" if guarded.is_kept_absent else None

@@ -31,7 +31,7 @@ Report = Callable[[str, JsonObject, str], None]
 async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> str:
     """Report autorun files that appeared since the run began, once; return the model's note.
 
-    The note is '' if there is nothing new. Waits until the search is done.
+    The note is '' without such files. Waits until the search is done.
     """
     found = await asyncio.to_thread(_news, sandbox, scope)
     if not found:
@@ -46,10 +46,10 @@ async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> s
 async def reported_if_cancelled(
     sandbox: Sandbox, scope: Scope, report: Report
 ) -> AsyncIterator[None]:
-    """Report what a command has created that is cancelled within the block, and has ended by then.
+    """Report the autorun files that a command has created if it is cancelled within the block.
 
-    A model can have its own command cancelled: by the end of its node or of the run, or by a
-    message that interrupts it.
+    The command must have ended when the block ends. A model can have its own command cancelled: by
+    the end of its node or of the run, or by a message that interrupts it.
     """
     try:
         yield
@@ -64,7 +64,7 @@ def _news(sandbox: Sandbox, scope: Scope) -> tuple[FoundAutorun, ...]:
 
 
 def events_data(folder: str, found: Sequence[FoundAutorun]) -> list[JsonObject]:
-    """Return the fields of the events that name the files; `more` counts those without a name."""
+    """Return the fields of the events that name the files; `more` counts the unnamed files."""
     groups: list[list[FoundAutorun]] = []
     length = NAMES_LENGTH
     for one in found[:MOST_NAMED]:
@@ -91,7 +91,8 @@ def unreported(
 ) -> list[JsonObject]:
     """Return the fields of the events for the new files whose path and mark are not reported.
 
-    `reported` is called only if there are new files. Blocks as long as the search takes.
+    `reported` returns (path, mark) of known files; it is called only if there are new files. Blocks
+    as long as the search takes.
     """
     found = guard.news()
     known = reported() if found else ()

@@ -38,7 +38,7 @@ def _described(name: str, real: str, place: str) -> str:
 
 
 def _versions(name: str, real: Path) -> Iterator[str]:
-    """Yield the version of a program as far as its place or a file beside it says it."""
+    """Yield the version of a program, if its path or a file beside it tells the version."""
     prefix = real.parent.parent
     match name:
         case "python3":
@@ -57,7 +57,7 @@ def _versions(name: str, real: Path) -> Iterator[str]:
 
 
 def _packages(place: str, version: str) -> list[str]:
-    """Return the named packages that are installed for a Python, also in its environment."""
+    """Return which of PACKAGES are installed for a Python and its environment."""
     prefixes = {os.path.dirname(os.path.dirname(one)) for one in (place, os.path.realpath(place))}
     folders = [f"{one}/lib/python{version}/site-packages" for one in sorted(prefixes)]
     folders += [f"/usr/local/lib/python{version}/dist-packages", "/usr/lib/python3/dist-packages"]

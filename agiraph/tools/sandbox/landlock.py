@@ -32,7 +32,7 @@ class _Ruleset(ctypes.Structure):
 
 
 def can_scope() -> bool:
-    """Whether this kernel supports it."""
+    """Whether this kernel can keep a process from abstract Unix sockets (Landlock ABI 6)."""
     if sys.platform != "linux":
         return False
     version = ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_VERSION)
@@ -59,7 +59,7 @@ def scope() -> bool:
 
 
 def main(words: list[str]) -> None:
-    """Become a program that cannot reach them; exit if that is not possible."""
+    """Become a program that cannot reach those sockets; exit if that is not possible."""
     if not scope():
         sys.exit(CANNOT)
     os.execvp(words[0], words)

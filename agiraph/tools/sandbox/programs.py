@@ -67,7 +67,7 @@ def _words(line: str) -> list[str]:
 def head_of(file: str | Path, most: int = HEAD_BYTES) -> bytes:
     """Return the beginning of a regular file, b"" if it cannot be read.
 
-    Opening never blocks: in the input folder, a pipe may take the place of a file at any moment.
+    Opening never blocks: in the input folder, a pipe may replace a file at any moment.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -53,7 +53,9 @@ class NotGuarded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RepositoryPath:
-    """A path from which git takes settings or programs; `is_missing`: it must stay missing."""
+    """A path from which git takes settings or programs; `is_missing`: the path must stay missing.
+
+    `is_missing`: the path must stay missing."""
 
     path: Path
     is_missing: bool = False
@@ -70,7 +72,7 @@ class Repository:
 
 
 def repository_at(path: Path) -> Repository | None:
-    """Return the repository of a `.git` (a folder or a file) or of a bare folder, None if none."""
+    """Return the repository of a `.git` (folder or file) or of a bare folder, None if none."""
     git = _git_folder(path)
     if git is None:
         return None
@@ -105,7 +107,7 @@ def _line(path: Path) -> str:
 
 
 def enclosing(folder: Path) -> Path | None:
-    """Return the `.git` of the nearest parent folder that has one."""
+    """Return the `.git` of the nearest parent folder that has one, else None."""
     found = (above / ".git" for above in folder.parents)
     return next((git for git in found if os.path.lexists(git)), None)
 
@@ -118,8 +120,8 @@ def paths_of(
 ) -> Iterator[RepositoryPath]:
     """Yield the paths in `folder` from which git takes settings or programs in a repository.
 
-    `settings` are the settings that apply in it, `environ` the person's variables. Raises
-    NotGuarded.
+    `settings` are the settings that apply in the repository, `environ` the person's variables.
+    Raises NotGuarded.
     """
     for place in dict.fromkeys((repository.git, repository.common)):
         yield from _inside(RepositoryPath(place), folder)
@@ -181,7 +183,7 @@ def _linked_from(git: Path) -> Iterator[Path]:
 
 
 def files_of(repository: Repository) -> Iterator[Path]:
-    """Yield the files of a repository by which git can run programs, to find other names."""
+    """Yield the files of a repository by which git can run programs."""
     for place in dict.fromkeys((repository.git, repository.common)):
         names = ("config", "config.worktree", "commondir", "gitdir", "HEAD")
         yield from (place / name for name in names)
@@ -224,7 +226,7 @@ def _git(
     environ: Mapping[str, str],
     folder: Path,
 ) -> str:
-    """Return the output of git, '' if it cannot read the repository: then it runs no program."""
+    """Return the output of git, '' if git cannot read the repository (and so runs no program)."""
     if repository is None:
         at = ["-C", str(folder)]
     else:
@@ -251,8 +253,8 @@ def _git(
 def named_paths(settings: Sequence[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
     """Yield the paths that a configuration names: included files, hooks, words of its programs.
 
-    `top` is where git runs them. A word of a program is a path if it exists, if it is written as a
-    path (`./tool`), or if its place in the command makes it one (`tools/x`, `python3 x.py`).
+    `top` is where git runs the programs. A word is a path if it exists, if it is written as a path
+    (`./tool`), or by its position in the command (`tools/x`, `python3 x.py`).
     """
     for setting in settings:
         if INCLUDES.fullmatch(setting.key):

@@ -31,8 +31,8 @@ OFF = "sandbox.mode is none"
 class Enclosure:
     """The arguments in front of a command that run it in the sandbox; empty without a sandbox.
 
-    `path` is the command's PATH; `standins` are paths at which an empty folder must exist while it
-    runs.
+    `path` is the command's PATH; `standins` are paths at which an empty folder must exist while the
+    command runs.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Sandbox:
 
     @property
     def is_up(self) -> bool:
-        """Whether commands run in the sandbox."""
+        """Whether the sandbox works and is not turned off, so that commands run in it."""
         return self.config.mode != "none" and self.found.works
 
     @property
@@ -59,7 +59,7 @@ class Sandbox:
 
     @property
     def why_missing(self) -> str:
-        """The reason why the sandbox is missing; '' if it works."""
+        """The reason why commands run without the sandbox; '' if it works."""
         return OFF if self.config.mode == "none" else self.found.why
 
     @property
@@ -78,7 +78,7 @@ class Sandbox:
     ) -> list[str]:
         """Return the argv that runs a process of our own, which reads untrusted input.
 
-        It sees the program's own tools, `readable` and `writable`, and no other files, in
+        The process sees the program's own tools, `readable` and `writable`, and no other files, in
         particular none of `home`. Without a sandbox it runs unconfined.
         """
         if not self.is_up:
@@ -147,7 +147,10 @@ class Sandbox:
         )
 
     def tools(self, path: str, input_dir: Path | None, home: Path) -> Toolchain:
-        """Return the tools of commands with this PATH outside; without a sandbox PATH is kept."""
+        """Return the tools of commands with the PATH `path` outside.
+
+        Without a sandbox PATH is unchanged.
+        """
         if not self.is_up:
             return Toolchain((), (), path)
         return toolchain(path, self._around(input_dir), input_dir, home)
@@ -184,7 +187,7 @@ class Sandbox:
 def _made_temporary(scope: Scope, inside: SandboxContents) -> Path | None:
     """Create the folder for /tmp, and in it the folders on which others are mounted.
 
-    None if that is not possible; a command may have put something else there.
+    None if that is not possible: a command may have put a file in their place.
     """
     folder = temporary_of(scope)
     if folder is None:

@@ -22,7 +22,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StandIns:
-    """The stand-ins of one command, created at once. If one fails, `problem` says why."""
+    """The stand-ins of one command, created by the constructor; `problem` says why one failed."""
 
     def __init__(self, paths: list[str]) -> None:
         self._held: list[tuple[str, int]] = []
@@ -36,13 +36,13 @@ class StandIns:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the command may start."""
+        """Whether all stand-ins exist, so that the command may start."""
         return not self.problem
 
     def release(self, *, is_over: bool) -> None:
-        """Release them, and remove those that no other command needs.
+        """Release the stand-ins, and remove those that no other command needs.
 
-        They stay if the command may still run (not `is_over`): it would be uncovered.
+        They stay if the command may still run (not `is_over`): their paths would be uncovered.
         """
         for path, fd in self._held:
             os.close(fd)
@@ -52,7 +52,7 @@ class StandIns:
 
 
 def hold(path: str) -> int:
-    """Create the folder unless it exists; return a descriptor with a shared lock on it.
+    """Create the folder `path` unless it exists; return a descriptor with a shared lock on it.
 
     Raises OSError, also if the path is not a folder.
     """
@@ -78,7 +78,7 @@ def hold(path: str) -> int:
 def remove_of_killed(paths: list[str]) -> None:
     """Remove the stand-ins of a killed process, which holds them until its files are closed.
 
-    Waits for at most HELD_SECONDS: another command may hold them, too.
+    Waits for at most HELD_SECONDS: another command may hold the stand-ins, too.
     """
     ends_at = time.monotonic() + HELD_SECONDS
     for path in paths:
@@ -87,7 +87,7 @@ def remove_of_killed(paths: list[str]) -> None:
 
 
 def remove_unused(path: str) -> bool:
-    """Remove the folder if it is empty and no command holds it; return whether one holds it."""
+    """Remove an empty folder that no command holds; return whether a command holds it."""
     try:
         fd = os.open(path, _OPEN)  # plain: the person's input folder
     except OSError:
@@ -106,7 +106,7 @@ def remove_unused(path: str) -> bool:
 
 
 def _is_at(path: str, fd: int) -> bool:
-    """Whether the open folder still has this path."""
+    """Whether the open folder `fd` is still the folder at `path`."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:

@@ -76,8 +76,8 @@ class _Walk:
 def survey(folder: Path, inodes: frozenset[int] = frozenset()) -> InputSurvey:
     """Search everything below a folder; return the autorun files, sorted by path.
 
-    An autorun folder is not searched itself. An empty folder is no autorun file: it may be a
-    stand-in. `inodes` are inodes of files whose other names are wanted. Raises OSError if the
+    The content of an autorun folder is not searched. An empty folder is no autorun file: it may be
+    a stand-in. `inodes` are inodes of files whose other names are wanted. Raises OSError if the
     folder itself cannot be opened.
     """
     walk = _Walk(inodes)
@@ -127,7 +127,7 @@ def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) ->
 def changed_at(path: Path) -> int:
     """Return when a file, or a folder with its contents, was last changed (ns); 0 if missing.
 
-    It is the time of the inode, which no command can set back.
+    It is the inode's time of change (ctime), which no command can set back.
     """
     try:
         with folder_of(path) as above:
@@ -172,7 +172,7 @@ def _is_empty(above: int, name: str) -> bool:
 
 @contextmanager
 def _opened(walk: _Walk, above: int, name: str, path: str) -> Iterator[int | None]:
-    """Yield the descriptor of a folder; None if it is gone, or belongs to another user."""
+    """Yield the descriptor of a folder; None if it is missing, or belongs to another user."""
     try:
         fd = _open(above, name)
     except PermissionError:

@@ -60,8 +60,8 @@ FIXED_LINKS = (("/var/run", "../run"), ("/var/tmp", "../tmp"))
 class Toolchain:
     """The visible parts of the machine: links unchanged (path, target), the rest read-only.
 
-    `path` is PATH inside: folders that exist there. `out_of_reach` are programs that cannot run
-    inside, and folders on PATH that are not shown, each with the reason.
+    `path` is PATH inside the sandbox: folders that exist there. `out_of_reach` are programs that
+    cannot run inside, and folders on PATH that are not shown, each with the reason.
     """
 
     links: tuple[tuple[str, str], ...]
@@ -79,8 +79,9 @@ def toolchain(
 ) -> Toolchain:
     """Return the tools that a command with this PATH may use; looked up once per process.
 
-    `around` are folders that it sees anyway. In `project` (the input folder) virtual environments
-    are searched. The files there, and in `home`, may have been written by models or other people.
+    `around` are folders that the command sees anyway. In `project` (the input folder) virtual
+    environments are searched. Models or other people may have written the files in `project` and
+    `home`.
     """
     roots = [root for root in ROOTS if os.path.exists(root)]
     links = tuple((root, os.readlink(root)) for root in roots if os.path.islink(root))
@@ -97,7 +98,7 @@ def toolchain(
 
 
 def _in_etc(name: str) -> Iterator[Path]:
-    """Yield the files of /etc with this name, which may contain a star."""
+    """Yield the existing files of /etc with a name, which may contain one `*`."""
     beginning, star, rest = name.partition("*")
     names = [name]
     if star:
@@ -156,7 +157,7 @@ class _Search:
         return os.pathsep.join(filter(self._is_visible, self._entries))
 
     def _follow_folder(self, folder: str, *, is_system: bool) -> None:
-        """Follow the programs of a folder; of the system's, those that lead out of the system."""
+        """Follow the programs of a folder; in a system folder only links that lead out of it."""
         programs = _links_out_of(folder, self._system) if is_system else _programs_in(folder)
         for program in programs:
             self._follow_program(program)
@@ -171,7 +172,7 @@ class _Search:
         return _is_in(path, self._visible)
 
     def _follow_program(self, program: str) -> None:
-        """Show the files that a program needs; note if it cannot run inside."""
+        """Show the files that a program needs; note a program that cannot run inside."""
         if not is_program(program):
             return
         needed, is_trusted = self._follow_links(program)
@@ -188,8 +189,8 @@ class _Search:
     ) -> tuple[tuple[str, ...], bool]:
         """Show the owners of a program's links and of the program itself.
 
-        Return them, the program last, and whether they are trusted: a link or a script in an
-        untrusted folder is not, nor the file to which it leads.
+        Return the paths of the links, the program last, and whether they are trusted: a link or a
+        script in an untrusted folder is not trusted, nor the file to which it leads.
         """
         if (known := self._followed.get((program, is_trusted))) is not None:
             return known
@@ -204,14 +205,14 @@ class _Search:
         return found
 
     def _follow_base(self, venv: Path) -> None:
-        """Show the Python of a virtual environment in the input folder, if it is a known one."""
+        """Show the Python of a virtual environment in the input folder, if its layout is known."""
         base = base_of_venv(venv / VENV_FILE)
         if base is not None:
             self._follow_links(str(base / "python3"), is_trusted=False)
             self._follow_links(str(venv / "bin" / "python"), is_trusted=False)
 
     def _show_owner(self, program: Path, *, is_trusted: bool) -> None:
-        """Show the prefix that a program belongs to; else the program alone, if that is trusted."""
+        """Show the prefix that a program belongs to; else the program alone, if trusted."""
         for prefix in program.parents:
             if _is_too_wide(prefix):
                 break
@@ -229,7 +230,7 @@ class _Search:
             self._show([program])
 
     def _own_folders(self, prefix: Path) -> Iterator[Path]:
-        """Yield the folders of a prefix that are really in it; none of an untrusted prefix."""
+        """Yield the folders of a prefix that are in it after following links; untrusted: none."""
         real = os.path.realpath(prefix)
         if _is_in(real, self._untrusted) or _is_in(str(prefix), self._untrusted):
             return

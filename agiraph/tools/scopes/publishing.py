@@ -132,7 +132,7 @@ def _status(path: Path) -> os.stat_result:
 
 
 def _synced(file: Path) -> os.stat_result:
-    """Sync a file to disk, if it can be opened, and return its status."""
+    """Sync a file to disk, if this user may open it, and return its status."""
     try:
         fd = open_file(file)
     except PermissionError:

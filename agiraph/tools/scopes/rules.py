@@ -30,7 +30,7 @@ OF_AGENT = ("SOUL.md", "GOAL.md", "MEMORY.md", "memory")
 
 
 def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
-    """Return the names from `root` down to `path`, lower-cased; None if it is elsewhere.
+    """Return the names from `root` down to `path`, lower-cased; None if not below `root`.
 
     Lower-cased because some file systems treat `Journal.jsonl` and `journal.jsonl` as one file.
     """
@@ -45,7 +45,7 @@ def _is_journal(name: str) -> bool:
 
 
 def shown_under(path: Path, root: Path) -> str | None:
-    """Return `path` relative to `root` as text, None if it is elsewhere."""
+    """Return `path` relative to `root` as text, None if it is not below `root`."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
 
 
@@ -71,7 +71,7 @@ def _folder_of(nodes: Path, named: str) -> Path | None:
 
 
 def names_in_run(run: Path, path: Path) -> Iterator[str]:
-    """Yield the spellings of a resolved path within a run; the node also by names and id."""
+    """Yield the spellings of a resolved path in a run; its node by folder, name and id."""
     shown = shown_under(path, run)
     if shown is None:
         return
@@ -111,20 +111,26 @@ class WorkerScopeRules:
 
     @property
     def places(self) -> Mapping[str, Path]:
-        """The names in the start folder that have a place elsewhere."""
+        """The names in the start folder that stand for a path elsewhere, with that path."""
         of_run = {name: self.run / name for name in OF_RUN}
         of_node = {"_spec.md": self.node / "_spec.md"} if self.node else {}
         return of_run | of_node | {name: self.home / name for name in sorted(OWN_FILES)}
 
     def place_to_read(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path: a known name's, else in the start folder or run."""
+        """Return the place that a relative path names for reading.
+
+        A name of `places` decides, else the path is in the start folder or the run.
+        """
         here = self.place_to_write(first, rest)
         in_run = self.run / first / rest
         is_known = first == NODES or first in self.places
         return in_run if not is_known and not here.exists() and in_run.exists() else here
 
     def place_to_write(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path: by a known name, else in the start folder."""
+        """Return the place that a relative path names for writing.
+
+        A name of `places` decides, else the path is in the start folder.
+        """
         if first == NODES:
             return node_place(self.run, rest)
         return self.places.get(first, self.start / first) / rest
@@ -195,17 +201,17 @@ class CoordinatorScopeRules:
 
     @property
     def places(self) -> Mapping[str, Path]:
-        """The names in the start folder that have a place elsewhere."""
+        """The names in the start folder that stand for a path elsewhere, with that path."""
         return {name: self.agent / name for name in OF_AGENT}
 
     def place_to_read(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path: the agent's identity and memory, else the run."""
+        """Return the place that a relative path names: by a name of `places`, else in the run."""
         if first == NODES:
             return node_place(self.run, rest)
         return self.places.get(first, self.run / first) / rest
 
     def place_to_write(self, first: str, rest: Path) -> Path:
-        """Return the place of a relative path."""
+        """Return the place that a relative path names, as for reading."""
         return self.place_to_read(first, rest)
 
     def may_read(self, path: Path) -> bool:
@@ -222,7 +228,7 @@ class CoordinatorScopeRules:
         return self.may_read(path)
 
     def may_write(self, path: Path) -> bool:
-        """Whether a resolved path may be written: not if other processes write it."""
+        """Whether a resolved path may be written: not the files that other processes write."""
         names = parts_under(path, self.run)
         if names is not None:
             return bool(names) and names[0] not in RUN_FOLDERS and not _is_journal(names[0])

@@ -27,9 +27,9 @@ PlaceOf = Callable[[str, Path], Path]
 class Scope:
     """The permissions of one entity. All paths are resolved.
 
-    `home` is the home that contains all of it, `has_network` whether its commands have network
-    access (if there is a sandbox). `repository` is where git finds the history of its worktree, if
-    it has one; no tool except git reads there.
+    `home` is the home that contains the entity's files, `has_network` whether its commands have
+    network access (if there is a sandbox). `repository` is where git finds the history of the
+    entity's worktree, if it has one; no tool except git reads there.
     """
 
     rules: WorkerScopeRules | CoordinatorScopeRules
@@ -51,7 +51,7 @@ class Scope:
     ) -> "Scope":
         """Return the scope of a worker, with the node it holds (None while it is idle).
 
-        Of the agent's home it sees only files of the run.
+        Of the agent's home the worker sees only files of the run.
         """
         own, home = run.worker(worker_id).path.resolve(), _home_of(agent_home)
         node_path = node.path.resolve() if node else None
@@ -99,21 +99,27 @@ class Scope:
         return {**self.rules.places, **of_input}
 
     def to_read(self, path: str) -> Path:
-        """Return the file that `path` names for reading (it need not exist); OutOfScope."""
+        """Return the file, perhaps missing, that `path` names for reading. Raises OutOfScope."""
         place = self._resolve(path, self.rules.place_to_read)
         if not self.may_read(place):
             raise OutOfScope(f"'{path}' may not be read (possible: {self._readable()})")
         return place
 
     def to_write(self, path: str) -> Path:
-        """Return the file that `path` names for writing (its folder may be missing); OutOfScope."""
+        """Return the file that `path` names for writing. Raises OutOfScope.
+
+        The folder of the file may be missing.
+        """
         place = self._resolve(path, self.rules.place_to_write)
         if not self.rules.may_write(place):
             raise OutOfScope(f"'{path}' may not be written (possible: {self.rules.writable})")
         return place
 
     def to_list(self, path: str) -> Path:
-        """Return the folder that `path` names; names in it need `may_read` or `may_list`."""
+        """Return the folder that `path` names. Raises OutOfScope.
+
+        Each name in the folder needs `may_read` or `may_list`.
+        """
         place = self._resolve(path.strip() or ".", self.rules.place_to_read)
         if not (self.may_list(place) or self.may_read(place)):
             raise OutOfScope(f"'{path}' may not be listed (possible: {self._readable()})")

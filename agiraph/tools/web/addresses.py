@@ -103,7 +103,7 @@ LOCAL_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa", "te
 
 
 def parsed(text: str) -> httpx.URL:
-    """Return the URL that `text` names, without its fragment; InvalidInput if there is none.
+    """Return the URL that `text` names, without its fragment. Raises InvalidInput without one.
 
     A bare `example.com/page` means https.
     """
@@ -118,7 +118,7 @@ def parsed(text: str) -> httpx.URL:
 
 
 def target(url: httpx.URL, location: str) -> httpx.URL:
-    """Return the target of a redirect from `url`; InvalidInput if it cannot be fetched."""
+    """Return the target of a redirect from `url`. Raises InvalidInput if it cannot be fetched."""
     try:
         return _checked(url.join(location), location).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError) as error:
@@ -126,12 +126,12 @@ def target(url: httpx.URL, location: str) -> httpx.URL:
 
 
 def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port: the scope of a robots.txt."""
+    """Return scheme, host and port of a URL: the part of the web that one robots.txt is about."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def is_local_name(host: str) -> bool:
-    """Whether no public name server answers for a host's name."""
+    """Whether a host's name is known to this machine or network only."""
     return host.lower().rstrip(".").rpartition(".")[2] in LOCAL_NAMES or host in ("home.arpa",)
 
 

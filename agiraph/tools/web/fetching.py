@@ -48,20 +48,20 @@ class FetchedPage:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a host, in the order to try them; raises OSError."""
+    """Return the IP addresses of a host, in the order to try them. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 async def permit_all(url: httpx.URL) -> None:
-    """Allow every url."""
+    """Allow every URL."""
 
 
 class PageFetcher:
     """Fetches pages; host names are resolved by `resolve`, or by the proxy that `environ` names.
 
-    The settings limit a fetch, except its time, which the caller limits.
+    The settings limit a fetch, except its duration, which the caller must limit.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class PageFetcher:
                 raise Refused(f"{text} redirects more than {self._config.max_redirects} times")
 
     async def _hop(self, url: httpx.URL) -> tuple[FetchedPage, str | None]:
-        """Request one URL; return its answer, and its redirect target, if any."""
+        """Request one URL; return the answer, and the target if it is a redirect."""
         try:
             async with self._answered(url) as response:
                 location = response.headers.get("location")
@@ -120,7 +120,7 @@ class PageFetcher:
 
     @asynccontextmanager
     async def _answered(self, url: httpx.URL) -> AsyncIterator[httpx.Response]:
-        """Connect to the first address of the host that accepts, and send the request."""
+        """Request `url` from the first address of its host that accepts; yield the answer."""
         proxy = proxy_for(str(url), self._environ)
         addresses = await self._addresses(url, is_proxied=proxy is not None)
         for number, address in enumerate(addresses, start=1):
@@ -139,7 +139,7 @@ class PageFetcher:
             return
 
     async def _addresses(self, url: httpx.URL, *, is_proxied: bool) -> list[str | None]:
-        """Return the addresses to try; None means the name itself, which a proxy resolves."""
+        """Return the addresses to try; None stands for the name, which a proxy resolves."""
         if not self._config.allow_private:
             _refuse_local(url.host)
         if is_proxied:

@@ -29,7 +29,7 @@ class ContentReader(Protocol):
     """Parses untrusted content, in a separate process."""
 
     async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
-        """Return the answer to a request of `agiraph.tools.web.reader`; raises Refused."""
+        """Return the answer to a request of `agiraph.tools.web.reader`. Raises Refused."""
         ...
 
 
@@ -72,7 +72,7 @@ class PageCache:
 
 
 class PageReader:
-    """Fetches and reads pages."""
+    """Fetches pages and returns their text, within robots.txt and from a cache."""
 
     def __init__(
         self, config: WebConfig, fetcher: PageFetcher, reader: ContentReader, clock: Clock
@@ -92,10 +92,10 @@ class PageReader:
         fresh: bool = False,
         permit: Permit = permit_all,
     ) -> PageText:
-        """Return the text of a page; raises Refused with the reason if there is none.
+        """Return the text of the page at a URL. Raises Refused with the reason if there is none.
 
-        It may be from the cache if it was fetched at `since` (wall time) or later, unless `fresh`
-        is set. `permit` is awaited for each address to which the page redirects, and raises
+        The text may be from the cache if it was fetched at `since` (Unix time) or later, unless
+        `fresh` is set. `permit` is awaited for each address to which the page redirects, and raises
         Refused.
         """
         asked = parsed(text)

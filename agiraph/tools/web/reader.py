@@ -23,7 +23,7 @@ HEAD_BYTES = 4
 
 
 def main(memory_mb: int) -> None:
-    """Answer until stdin ends."""
+    """Answer requests until stdin ends; `memory_mb` limits this process (0: no limit)."""
     if memory_mb:
         limit = memory_mb * 1024 * 1024
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -44,7 +44,7 @@ def read_page(body: bytes, charset: str, url: str) -> ParsedPage:
 
 
 def _main_text(html: str, url: str) -> str:
-    """Return the main text found by trafilatura, '' if that is missing or finds too little."""
+    """Return the main text found by trafilatura, '' if it is missing or finds too little."""
     if importlib.util.find_spec("trafilatura") is None:
         return ""
     import trafilatura
@@ -111,7 +111,8 @@ def _words(tag: Tag) -> str:
 def allows(body: bytes, url: str) -> bool:
     """Whether the rules of a robots.txt allow us to fetch a page.
 
-    Patterns of an untrusted site may take very long to match: call it where it can be killed.
+    Patterns of an untrusted site may take very long to match: call this in a process that can be
+    killed.
     """
     from protego import Protego
 

@@ -73,7 +73,7 @@ LOOK_BACK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class TextWindow:
-    """Characters `offset` to `end` of a text of `total`."""
+    """The characters `offset` to `end` of a text of `total` characters."""
 
     text: str
     offset: int
@@ -86,7 +86,7 @@ class TextWindow:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the end of the text."""
+        """Whether the window reaches the end of the text."""
         return self.end >= self.total
 
 
@@ -103,7 +103,7 @@ def cut(text: str, offset: int, limit: int) -> TextWindow:
 
 
 def _good_end(text: str, start: int, end: int) -> int:
-    """Return the last break in the piece's last fifth: of a paragraph, a line, a word."""
+    """Return the last end of a paragraph, line or word in the last fifth of start to end."""
     nearest = end - int((end - start) * LOOK_BACK)
     for mark in ("\n\n", "\n", " "):
         at = text.rfind(mark, nearest, end)

@@ -38,7 +38,7 @@ ANSWER_BYTES = 8 << 20
 class WebSearch:
     """The search service of this home.
 
-    Its key is in `environ`; `searcher` queries DuckDuckGo, in a process without keys.
+    The service's key is in `environ`; `searcher` queries DuckDuckGo, in a process without keys.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class WebSearch:
             await self._client.aclose()
 
     async def hits(self, query: str) -> list[SearchHit]:
-        """Return the hits of the service; raises Refused, with advice for the user."""
+        """Return the hits of the service. Raises Refused, with advice for the user."""
         if not query.strip():
             raise InvalidInput("query is empty: give words to search for")
         missing = why_unusable(
@@ -103,7 +103,7 @@ class WebSearch:
             ) from None
 
     async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
-        """Return a successful answer of the service, retried while it is busy; raises Refused."""
+        """Return a successful answer of the service, retried while busy. Raises Refused."""
         if self._client is None:
             self._client = httpx.AsyncClient(
                 timeout=None,

@@ -43,7 +43,7 @@ class SearchService:
     """The names of title, url and snippet in a row of its answer."""
 
     def read(self, answer: JsonObject, count: int) -> list[SearchHit]:
-        """Return the first `count` hits of an answer; ValueError if it is not of this service."""
+        """Return the first `count` hits of an answer. Raises ValueError for another format."""
         rows = self.hits(answer)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ValueError("its answer holds no list of results")
@@ -125,7 +125,7 @@ def chosen(search: str, search_url: str, environ: Mapping[str, str]) -> str:
 
 
 def service_named(name: str) -> SearchService:
-    """Return a service that answers in JSON; InvalidInput lists the known services."""
+    """Return a service that answers in JSON. InvalidInput lists the known services."""
     for service in SERVICES:
         if service.name == name:
             return service
@@ -159,7 +159,7 @@ def advice(name: str) -> str:
 
 
 def request_of(name: str, search_url: str, key: str, query: str, count: int) -> httpx.Request:
-    """Return the request for a service; raises InvalidInput for an empty query."""
+    """Return the request for a service. Raises InvalidInput for an empty query."""
     if not query.strip():
         raise InvalidInput("query is empty: give words to search for")
     service = service_named(name)
@@ -171,9 +171,9 @@ def _text(value: object) -> str:
 
 
 def search_duckduckgo(query: str, count: int, seconds: float, url: str = "") -> list[SearchHit]:
-    """Return the hits of DuckDuckGo; raises the errors of `ddgs`.
+    """Return the hits of DuckDuckGo. Raises the errors of `ddgs`.
 
-    Call it only in the reader process: it parses HTML, and may block without being cancellable.
+    Call this only in the reader process: it parses HTML, and may block without being cancellable.
     `url` replaces the address of the public service.
     """
     from ddgs import DDGS

@@ -86,7 +86,7 @@ class GitResult:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git on one repository: `at` are the options that name it, `env` further variables.
+    """Git on one repository: `at` are options that name the repository, `env` more variables.
 
     `program` is the command that runs git, possibly in a sandbox.
     """
@@ -132,7 +132,7 @@ class Git:
         return (await self.run(*words, stdin=stdin)).text
 
     async def commit_of(self, name: str) -> str | None:
-        """Return the commit of a full name, None if there is none."""
+        """Return the commit of a full name (such as a ref), None if the name does not exist."""
         found = await self.run("rev-parse", "-q", "--verify", name, may_end=(0, 1, 128))
         return found.text if found.code == 0 else None
 
@@ -167,7 +167,10 @@ class Git:
     async def _end(
         self, process: asyncio.subprocess.Process, words: tuple[str, ...], given: bytes | None
     ) -> tuple[bytes, bytes]:
-        """Wait for the command, within its time limit; it is dead when this returns or raises."""
+        """Wait for the command within its time limit; return its stdout and stderr.
+
+        The command is dead when this returns or raises.
+        """
         try:
             async with asyncio.timeout(self.seconds):
                 out, err = await process.communicate(given)
@@ -200,8 +203,8 @@ def object_folders(repository: Path) -> list[Path]:
 def remove_stale_lock(lock: Path) -> bool:
     """Remove the lock file of a killed git; return whether there was one.
 
-    Only for references that no other process writes. A recent lock may belong to a git that has
-    just outlived its process.
+    Only for references that no other process writes. A recent lock stays: it may belong to a git
+    that has just outlived its process.
     """
     lock = lock.parent.resolve() / lock.name  # a person's repository may be reached over links
     status = status_of(lock)
@@ -214,13 +217,14 @@ def remove_stale_lock(lock: Path) -> bool:
 def result_branch(run: RunId) -> str:
     """Return the branch with all merged work.
 
-    It is not `agiraph/{run}` itself: git stores a branch as a file, and could then have none below.
+    Its name is not `agiraph/{run}` itself: git stores a branch as a file, and could then have no
+    branch below that.
     """
     return f"agiraph/{run}/result"
 
 
 def node_branch(run: RunId, name: str, node: NodeId) -> str:
-    """Return the branch of one node; its id keeps it apart from the result's."""
+    """Return the branch of one node; the id in it makes it differ from the result's."""
     return f"agiraph/{run}/{slug(name, fallback='node')}-{node}"
 
 
@@ -241,7 +245,7 @@ class TrialMerge:
 
 
 def read_trial(out: bytes) -> TrialMerge:
-    """Parse the output; ValueError if it is empty."""
+    """Parse the output of `git merge-tree`. Raises ValueError if it is empty."""
     fields = [part.decode("utf-8", "surrogateescape") for part in out.split(b"\0")]
     if not fields[0].strip():
         raise ValueError("git merge-tree wrote no tree")

@@ -69,12 +69,12 @@ class RunRepository:
 
     @property
     def exists(self) -> bool:
-        """Whether it exists."""
+        """Whether the repository exists."""
         return is_file(self.path / ABOUT)
 
     @property
     def has_worktrees(self) -> bool:
-        """Whether it may still have a worktree."""
+        """Whether the repository may still have a worktree."""
         try:
             return bool(entries(self.path / "worktrees"))
         except FileNotFoundError:
@@ -82,11 +82,11 @@ class RunRepository:
 
     @property
     def about(self) -> RepositoryOrigin:
-        """Its origin."""
+        """The origin of the repository."""
         return RepositoryOrigin(**parse_json(read_text(self.path / ABOUT)))
 
     async def make(self) -> None:
-        """Create it if it does not exist; RepositoryNotUsable if the input is unusable."""
+        """Create the repository unless it exists. Raises RepositoryNotUsable."""
         if self.exists:
             return
         found = await self._source.look()
@@ -144,8 +144,8 @@ class RunRepository:
     async def hand_over(self, branch: str | None = None) -> None:
         """Copy a branch, by default the result, into the person's repository.
 
-        Does nothing if it adds nothing to the run's base. Raises RepositoryNotUsable if a person
-        has checked out or changed the branch there, GitFailed.
+        Does nothing if the branch adds nothing to the run's base. Raises RepositoryNotUsable if a
+        person has checked out or changed the branch there, GitFailed.
         """
         named = branch or self.result
         commit, base = await self.tip(named), self.about.base
@@ -168,7 +168,9 @@ class RunRepository:
         return answer.code == 0
 
     async def advance(self) -> None:
-        """Fast-forward the originally checked-out branch to the result; RepositoryNotUsable."""
+        """Fast-forward the person's checked-out branch to the result. Raises RepositoryNotUsable.
+
+        Raises RepositoryNotUsable."""
         await self._source.advance(self.about.branch, self.result)
 
     async def count(self) -> int:

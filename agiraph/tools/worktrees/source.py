@@ -26,7 +26,7 @@ class RepositoryNotUsable(Refused):
 class RepositoryInfo:
     """A git repository to make worktrees from. `branch` is the checked-out branch, "" if none.
 
-    `shallow` is the file of a shallow clone that lists its cut commits, else None.
+    `shallow` is the file that lists the cut commits of a shallow clone, else None.
     """
 
     objects: Path
@@ -128,7 +128,7 @@ class SourceRepository:
         return found[0] or NOBODY[0], found[1] or NOBODY[1]
 
     def _person(self) -> dict[str, str]:
-        """Return the variables that let git read the person's own settings."""
+        """Return the variables with which git reads the person's own settings."""
         home = Path(self._own["HOME"])
         known = {"HOME": str(home), "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}
         xdg = Path(self._own["XDG_CONFIG_HOME"] or home / ".config") / "git" / "config"
@@ -172,7 +172,7 @@ class SourceRepository:
         await self._git.run("update-ref", "--no-deref", ref(branch), commit, old or "")
 
     async def advance(self, branch: str, onto: str) -> None:
-        """Fast-forward the checked-out `branch` to `onto`; RepositoryNotUsable if impossible.
+        """Fast-forward the checked-out `branch` to `onto`. Raises RepositoryNotUsable.
 
         This uses the person's own settings and filters, as their own `git merge` would, but no
         hooks. Uncommitted changes are never overwritten.

@@ -88,7 +88,7 @@ class MergeInProgress:
 class Worktree:
     """The worktree that `order` describes, below a node's `scratch`.
 
-    Git is searched in `search`, a PATH, and works on it in `sandbox`.
+    Git is looked for in `search`, a PATH, and works on the worktree in `sandbox`.
     """
 
     def __init__(
@@ -110,7 +110,10 @@ class Worktree:
     # --- creating and removing -------------------------------------------------------------------
 
     async def make(self) -> bool:
-        """Create it if it does not exist; return whether it was created. GitFailed, UnsafeFile."""
+        """Create the worktree unless it exists; return whether it was created.
+
+        Raises GitFailed, UnsafeFile.
+        """
         admin = self._admin()
         if admin is not None and is_file(admin / READY) and is_folder(self.path):
             return False
@@ -157,12 +160,12 @@ class Worktree:
 
     @property
     def is_made(self) -> bool:
-        """Whether it was created and not removed."""
+        """Whether the worktree was created and not removed."""
         admin = self._admin()
         return admin is not None and is_file(admin / READY) and is_folder(self.path)
 
     def _admin(self) -> Path | None:
-        """Return git's folder for this worktree."""
+        """Return git's folder for this worktree, None if there is none."""
         worktrees = self._repository / "worktrees"
         try:
             names = [entry.name for entry in entries(worktrees)]
@@ -181,8 +184,8 @@ class Worktree:
     async def commit(self, message: str) -> NodeCommit | None:
         """Commit the content of the worktree; None if the node has changed nothing.
 
-        Repeated after a crash, or without changes, it returns the existing commit. Refused if the
-        worktree is gone, or still contains both sides of a conflict. GitFailed.
+        A repeated call after a crash, or without changes, returns the existing commit. Raises
+        Refused if the worktree is gone, or still contains both sides of a conflict; GitFailed.
         """
         admin = self._require_admin()
         merge = self._merge_in_progress(admin)
@@ -249,7 +252,7 @@ class Worktree:
         return tuple(name.rstrip("/") for name in new if name.endswith("/"))
 
     def _is_there(self, name: str) -> bool:
-        """Whether there is a file at exactly this path: not behind a link, and not a folder."""
+        """Whether a file or link is at exactly this path, not behind a link."""
         try:
             status = status_of(self.path / name)
         except UnsafeFile:
@@ -269,7 +272,7 @@ class Worktree:
         return await git.text("rev-parse", "--verify", ref(self.order.branch))
 
     async def write_patch(self, commit: str) -> None:
-        """Write the node's changes beside the worktree, as a patch (truncated if too long)."""
+        """Write the node's changes as a patch beside the worktree (truncated if too long)."""
         patch = self.path.parent / PATCH
         words = ("diff-tree", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--stat")
         remove_tree(patch)
@@ -291,8 +294,9 @@ class Worktree:
     async def apply_merge(self, tip: str | None = None) -> MergeInProgress:
         """Merge the others' work into the worktree, after a commit that conflicts with it.
 
-        A file that both sides have changed then contains both, between markers. The next commit has
-        both as parents. If this is killed at any moment, the next `commit` repeats it.
+        A file that both sides have changed then contains both changes, between markers. The next
+        commit has both sides as parents. If the process is killed meanwhile, the next `commit`
+        repeats the merge.
         """
         admin = self._require_admin()
         git = self._inside(admin)

@@ -8,7 +8,7 @@ from transport.endpoint import Received
 
 
 def take_sub_node_ended(context: WorkerContext, received: Received, ended: SubNodeEnded) -> None:
-    """Queue the message about an ended sub-node; drop it if its holder has ended too."""
+    """Queue the message about an ended sub-node; drop it if the node it belongs to has ended."""
     assignment = context.transcript.assignment
     if assignment is None or assignment.node.id != ended.holder:
         context.runtime.done(received)
@@ -26,7 +26,7 @@ def take_sub_node_ended(context: WorkerContext, received: Received, ended: SubNo
 def take_update(context: WorkerContext, received: Received, message: NodeUpdatedMessage) -> None:
     """Queue the changes of the current node, which apply once the model sees them.
 
-    A message about another node, or about changes that are known, is dropped.
+    A message about another node, or about changes that were applied before, is dropped.
     """
     current, asked = context.transcript.assignment, message.assignment
     if current is None or not is_update(asked, current):

@@ -28,11 +28,11 @@ class Checkout:
         return Worktree(assignment.worktree, scratch, seconds, self._search, sandbox)
 
     def left_out(self, assignment: Assignment) -> tuple[str, ...]:
-        """Return the names in scratch/ that are no files of the node: its worktree, if any."""
+        """Return the names in scratch/ that are not the node's files: the worktree, if any."""
         return (FOLDER,) if assignment.worktree else ()
 
     async def make(self, assignment: Assignment) -> None:
-        """Create the worktree, unless it exists; NodeLimitReached if it cannot be created."""
+        """Create the worktree unless it exists. Raises NodeLimitReached if that fails."""
         tree = self._worktree(assignment)
         if tree is None:
             return
@@ -66,10 +66,10 @@ class Checkout:
         return made.commit
 
     async def why_refused(self, assignment: Assignment, refusal: Refused) -> Refused:
-        """Return a refusal to publish, as the worker reads it.
+        """Return a refusal to publish as an error that tells the worker how to continue.
 
-        If other nodes have merged conflicting changes meanwhile, these are now in its worktree too,
-        so that the worker can resolve the conflict there.
+        If other nodes have merged conflicting changes meanwhile, this puts these changes into the
+        worktree too, so that the worker can resolve the conflict there.
         """
         tree = self._worktree(assignment)
         if tree is None:

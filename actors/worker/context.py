@@ -85,7 +85,7 @@ class WorkerContext(EntityContext):
 
     @property
     def assignment(self) -> Assignment:
-        """The current node."""
+        """The assignment of the current node."""
         assignment = self.transcript.assignment
         assert assignment is not None
         return assignment
@@ -96,7 +96,7 @@ class WorkerContext(EntityContext):
 
     @property
     def scope(self) -> Scope:
-        """The files and network for the current node; looked up on disk once a node."""
+        """The files and network for the current node, computed once for each node."""
         node, args = self.assignment.node, self.args
         if self._scope is None or self._scope[0] != node.id:
             scope = Scope.for_worker(
@@ -123,7 +123,7 @@ class WorkerContext(EntityContext):
         return machine_in_words(config, place)
 
     def prepare_node(self, home: NodeHome) -> None:
-        """Look up and open now everything for which the node's first call would have to wait."""
+        """Compute the scope and open the log before the node's first model call needs them."""
         _ = self.scope
         self.files.open_log(home)
 
@@ -135,7 +135,10 @@ class WorkerContext(EntityContext):
             self.files.log(self.node_home(assignment.node), record)
 
     async def recipients(self, to: str) -> list[tuple[str, Address]]:
-        """Return the names and addresses for `to`; Refused for a coordinator without a model."""
+        """Return (name, address) of each receiver that `to` names.
+
+        Raises Refused for a coordinator without a model.
+        """
         if self.args.has_leader:
             return await super().recipients(to)
         if key_of(to) == COORDINATOR_NAME:
@@ -149,7 +152,7 @@ class WorkerContext(EntityContext):
         return changed.roster
 
     async def send_to_coordinator(self, key: str, body: BaseModel) -> None:
-        """Send as step `key`: repeated after a crash it is the same message."""
+        """Send `body` with the id of step `key`: repeated after a crash it is the same message."""
         await self.send(self.coordinator, body, self.message_id(key))
 
     def standing_still(self) -> AbstractContextManager[None]:
@@ -161,7 +164,7 @@ class WorkerContext(EntityContext):
 
 
 class NodeDeadline:
-    """A time limit: an async context that raises TimeoutError after `seconds` of work in it.
+    """A time limit: an async context that raises TimeoutError after `seconds` inside it.
 
     Time inside `standing_still` does not count. `was_announced`: whether the model has been
     warned that the limit is near.
@@ -204,7 +207,7 @@ class NodeDeadline:
         return math.inf if ends_at is None else ends_at - self._loop.time()
 
     def set_limit(self, seconds: float) -> None:
-        """Change the limit of which this deadline is the rest."""
+        """Change the whole time limit of the node (seconds); time already used still counts."""
         added, self._limit = seconds - self._limit, seconds
         self.was_announced = self.was_announced and added <= 0
         if (ends_at := self._timer.when()) is None:
@@ -214,7 +217,7 @@ class NodeDeadline:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the time inside this block.
+        """Stop the time inside the block.
 
         A tool that is cancelled with its work may end after the work: the time is then not changed.
         """

@@ -26,17 +26,17 @@ from agiraph.tools.worktrees.git import FOLDER
 
 
 def answer_key(assignment: Assignment) -> str:
-    """Return the key under which the one answer of `single_inference` is published."""
+    """Return the key under which the only answer of a `single_inference` node is published."""
     return f"answer.{assignment.node.id}.{assignment.attempt}"
 
 
 def outside_key(assignment: Assignment, began_at: str) -> str:
-    """Return the key for publishing the files of an external agent's last start."""
+    """Return the key for publishing the result of an external agent's last start."""
     return f"outside.{assignment.node.id}.{assignment.attempt}.{began_at}"
 
 
 def open_publishes(transcript: Transcript) -> frozenset[str]:
-    """Return the keys of a publish without a tool call that may still be in progress."""
+    """Return the keys of publications without a tool call that may be in progress."""
     assignment = transcript.assignment
     if assignment is None or transcript.is_published:
         return frozenset()
@@ -59,7 +59,7 @@ async def pass_checks(
     *,
     is_partial: bool = False,
 ) -> tuple[CheckResult, ...]:
-    """Return the results of a node's checks; Refused with the output if one failed.
+    """Return the results of a node's checks. Raises Refused with the output if one failed.
 
     A failed check is no reason to refuse a partial result, whose missing part is named, or a result
     that the coordinator accepts.
@@ -123,7 +123,7 @@ def _keep(home: NodeHome, attempt: int, evidence: Evidence) -> None:
 
 
 def _kept(home: NodeHome, attempt: int) -> Evidence | None:
-    """Return the evidence of an attempt, None if there is none."""
+    """Return the stored evidence of an attempt, None if there is none."""
     try:
         kept = StoredEvidence.model_validate_json(read_bytes(home.evidence))
     except (OSError, ValidationError):

@@ -87,7 +87,7 @@ class WorkerFiles:
 
     @property
     def history(self) -> list[dict[str, str]]:
-        """The completed nodes, the last one last; of a very long history the last ones."""
+        """The completed nodes, in order; of a very long history only the last ones."""
         if self._history is None:
             tail, fd = b"", _open_ours(self.home.history, os.O_RDONLY)
             if fd is not None:
@@ -149,7 +149,7 @@ def _append_once(path: Path, text: bytes, *, is_synced: bool = True) -> None:
 
 
 def _append_entry(path: Path, entry: dict[str, str]) -> bool:
-    """Append an entry to the list of a JSON file and wait for the disk, however long the list is.
+    """Append an entry to the JSON list in a file and sync it, without reading the whole file.
 
     Returns False, without any change, if the end of the file was not written by this function.
     """

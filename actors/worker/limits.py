@@ -19,7 +19,7 @@ class WorkerLimits:
         return not is_allowed and self._compactor.is_full()
 
     def check(self) -> None:
-        """Warn the model of a loop and before its last turn; NodeLimitReached after that."""
+        """Warn the model of a loop and before its last turn. Raises NodeLimitReached after that."""
         context, transcript = self._context, self._context.transcript
         if reason := context.warn_of_loop("your node fails"):
             raise NodeLimitReached(reason)
@@ -34,7 +34,7 @@ class WorkerLimits:
     def warn_of_deadline(self, text: str) -> bool:
         """Warn the model with `text` that its node's time is nearly over; return whether it did.
 
-        It does so once, and not before the model's first turn.
+        Warns once, and not before the model's first turn.
         """
         context, deadline = self._context, self._context.deadline
         if deadline is None or deadline.was_announced:

@@ -19,7 +19,7 @@ LONGEST = 4000
 async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str:
     """Ask the model in one turn for its lessons; return "" if it gives none.
 
-    A repeated call after a crash is the same question, and is answered without a second call.
+    A repetition after a crash has the same id, and is answered without a second model call.
     """
     question = UserTurn(content=render("reflect"))
     asked = request.model_copy(

@@ -50,7 +50,7 @@ class ShownFile:
 
 
 def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFile, ...]:
-    """Return the files that refs (name to path under `run`) lead to, `limit` characters in all.
+    """Return the files of `refs` (name: path under `run`), with at most `limit` characters in all.
 
     A note replaces the omitted text.
     """
@@ -117,7 +117,7 @@ class SingleInference:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the model's answer exists; an answer that a message cut off does not count."""
+        """Whether the model has answered; an answer that a message cut off does not count."""
         return self._answer is not None
 
     @property
@@ -142,7 +142,10 @@ class SingleInference:
         await self.publish()
 
     async def publish(self) -> None:
-        """Publish the answer as the node's output; NodeLimitReached without one or if refused."""
+        """Publish the answer as the node's output.
+
+        Raises NodeLimitReached without an answer, or if publishing is refused.
+        """
         answer = self._answer
         text = (answer.text or "").strip() if answer else ""
         assignment = self._worker.assignment

@@ -198,7 +198,7 @@ class WorkerActor:
                 self.runtime.done(received)
 
     async def _fail_unopened(self, received: Received, reason: str) -> None:
-        """Give up a node whose assignment itself crashes this process."""
+        """Report as failed a node whose assignment message itself crashes this process."""
         if isinstance(received.body, AssignNodeMessage):
             await self._report_failed(received.body.assignment, reason)
 
@@ -258,7 +258,7 @@ class WorkerActor:
         return assignment_turn(assignment, ended)
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
-        """Return an assignment as one call for a model without tools, whatever its mode."""
+        """Return the assignment; for a worker without tools its mode becomes `single_inference`."""
         if self._single is None:
             return assignment
         node = assignment.node.model_copy(update={"mode": "single_inference"})
@@ -317,7 +317,7 @@ class WorkerActor:
         await AgentLoop(self, self.entity).run()
 
     async def _take_tools(self) -> None:
-        """Set the tools and MCP tools of this node; the same after a restart."""
+        """Set the toolbox and MCP tools for the current node; a restart gets the same ones."""
         context, worker = self.context, self.context.args.worker
         node = context.assignment.node
         tools = worker.tools if node.tools is None else node.tools
@@ -417,14 +417,14 @@ class WorkerActor:
         return self._tools.tool_context(key)
 
     def notices(self) -> list[InputReceived]:
-        """Return nothing: a worker gets all news as messages."""
+        """Return []: a worker gets all news as messages."""
         return []
 
     def take_effects(self) -> CallEffects:
         return self.entity.messenger.take_effects()
 
     async def on_rest(self) -> None:
-        """Remind a silent model once; give the node up if it stays silent."""
+        """Remind a model that calls no tool once; give the node up if it continues so."""
         if self._single:
             await self._single.conclude()
         elif self.context.transcript.mail.pending:

@@ -60,7 +60,7 @@ NOTHING_COMES: Final = (
 
 
 class WorkerTools(EntityTools):
-    """The team, for one worker's tools."""
+    """The services of the team for one worker's tools, requested from its coordinator."""
 
     def __init__(self, worker: WorkerContext, entity: Entity, checkout: Checkout) -> None:
         super().__init__(worker, entity.messenger)
@@ -162,7 +162,7 @@ class WorkerTools(EntityTools):
         return max(0.0, min(seconds or WAIT_SECONDS, left))
 
     def _waiting(self, nodes: tuple[str, ...], *, for_nodes: bool) -> AbstractContextManager[None]:
-        """Show the object of the wait; the deadline stops unless it is a message."""
+        """Show the wait as the current activity; the deadline stops in a wait for nodes."""
         if for_nodes:
             self._worker.show("waiting_for_nodes", waiting_for(nodes))
             return self._worker.standing_still()
@@ -210,8 +210,8 @@ class WorkerTools(EntityTools):
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
         A `result` is written as the node's `result.json` before. Files that match a name of
-        `leaving` stay in scratch/. Refused with the checks' output if one does not pass, or with
-        the mismatch between its result and its schema.
+        `leaving` stay in scratch/. Raises Refused with the checks' output if one fails, or with the
+        mismatch between result and schema.
         """
         if not summary.strip():
             raise Refused("summary is empty: describe your results")
@@ -287,7 +287,7 @@ def _wait_key(call_id: str) -> str:
 
 
 def _note(ended: NodesEnded, seconds: float) -> str:
-    """Return why a wait ended without a message, '' if its nodes have ended."""
+    """Return why a wait ended without a message; '' if the awaited nodes have ended."""
     match ended.why, bool(ended.nodes):
         case "time", True:
             return f"The nodes have not ended and no message has come in {seconds:g} s."

@@ -44,7 +44,7 @@ WORKER_DIED = "your worker's process was ended"
 class AgentCommand:
     """The command line of an agent, and its PATH.
 
-    `standins` are paths at which an empty folder must exist while it runs in the sandbox.
+    `standins` are paths at which an empty folder must exist while the agent runs in the sandbox.
     """
 
     words: tuple[str, ...]
@@ -53,7 +53,7 @@ class AgentCommand:
 
 
 class AgentLauncher:
-    """The starts of one agent on one node; it has access to the LLM proxy during each."""
+    """Prepares the starts of one agent on one node; opens the LLM proxy for each."""
 
     def __init__(
         self,
@@ -157,7 +157,10 @@ class AgentLauncher:
     # --- the LLM proxy ---------------------------------------------------------------------------
 
     async def _open_proxy(self) -> ProxyEndpoint:
-        """Return the endpoint for this node; a repeated call returns the same endpoint."""
+        """Open the LLM proxy; return its endpoint, the same for a repeated call.
+
+        Raises NodeLimitReached if the broker refuses.
+        """
         args, node = self._worker.args, self._assignment.node
         body = OpenProxy(
             node_id=node.id,
@@ -175,7 +178,7 @@ class AgentLauncher:
         return ProxyEndpoint(received.body.url, received.body.token)
 
     async def settle_costs(self) -> ProxyCostsSettled | None:
-        """Close the LLM proxy; return the metered costs, None if the proxy was not open."""
+        """Close the LLM proxy; return the metered costs, None if it was not open."""
         proxy, self._proxy = self._proxy, None
         if proxy is None:
             return None

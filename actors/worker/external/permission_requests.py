@@ -46,7 +46,7 @@ class PermissionRequests:
         """The number of the last request: the agent's own ids may repeat."""
 
     async def refusal_of(self, requested: PermissionRequested) -> str:
-        """Return '' if it is permitted, else the reason; waits for the human if a rule demands it.
+        """Return '' for a permitted action, else the reason; may wait for the human.
 
         Raises TooManyPermissionRequests for an action that was requested too often on this node.
         """

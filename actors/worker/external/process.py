@@ -102,7 +102,7 @@ class ExternalAgentProcess:
         return self
 
     async def _until_started(self) -> None:
-        """Wait until its guard has written the process ids, or has exited."""
+        """Wait until the guard has written the process ids, or has exited."""
         with suppress(TimeoutError):
             async with asyncio.timeout(REAP_SECONDS):
                 while self._process.returncode is None and self.pid is None:  # noqa: ASYNC110
@@ -115,7 +115,7 @@ class ExternalAgentProcess:
         return identity["agent"] if identity else None
 
     def write(self, data: bytes) -> None:
-        """Write to its stdin; nothing if that is closed or the process has ended."""
+        """Write to the agent's stdin; do nothing if it is closed or the agent has ended."""
         stdin = self._process.stdin
         if stdin is not None and data and not stdin.is_closing():
             with suppress(OSError):
@@ -126,7 +126,7 @@ class ExternalAgentProcess:
             self._process.stdin.close()
 
     async def read(self) -> bytes:
-        """Return the next bytes of its stdout; b"" at the end."""
+        """Return the next bytes of the agent's stdout; b"" at the end."""
         assert self._process.stdout is not None
         reading = asyncio.create_task(self._process.stdout.read(CHUNK_BYTES))
         try:
@@ -137,7 +137,7 @@ class ExternalAgentProcess:
             reading.cancel()
 
     async def ended(self) -> int:
-        """Return its exit code when it and all its descendants have ended."""
+        """Return the agent's exit code when the agent and all descendants have ended."""
         await asyncio.wait([self._exited])
         await asyncio.wait([self._stderr], timeout=DRAIN_SECONDS)
         try:
@@ -155,7 +155,7 @@ class ExternalAgentProcess:
         self.is_paused = False
 
     async def stop(self, grace_seconds: float) -> None:
-        """Terminate it; after the grace, kill it and all its descendants."""
+        """Terminate the agent; after `grace_seconds`, kill it and all descendants."""
         if self.is_paused:
             self.resume()
         if self._process.returncode is None and grace_seconds > 0:
@@ -165,7 +165,7 @@ class ExternalAgentProcess:
         await self._end()
 
     async def _end(self) -> None:
-        """Close the lifeline; kill the processes that the guard has not killed."""
+        """Close the lifeline, and kill all processes that the guard has not killed."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -191,7 +191,7 @@ class ExternalAgentProcess:
     async def _until_exited(self) -> None:
         """Wait until the guard has exited, even while its pipes are still open.
 
-        If the guard was killed, descendants of the agent may outlive it and keep them open.
+        If the guard was killed, descendants of the agent may outlive it and keep the pipes open.
         """
         while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too
             await asyncio.sleep(EXIT_POLL_SECONDS)
@@ -248,7 +248,7 @@ def _remove_standins(folder: Path) -> None:
 
 
 def _living(folder: Path) -> list[psutil.Process]:
-    """Return the living guard of a folder, never another process that has its pid now."""
+    """Return the guard of a folder if it lives, never another process that has its pid now."""
     identity = _identity(folder)
     if identity is None:
         return []

@@ -56,7 +56,7 @@ MARK = "AGIRAPH_RUN"
 
 
 class ExternalAgentRunner:
-    """One node that an external agent executes."""
+    """Executes one node with an external agent."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class ExternalAgentRunner:
     def _check_rules(self) -> None:
         """Report the rules that cannot be enforced for the agent, each once a run.
 
-        Raises NodeLimitReached if there are such rules and the agent is not exempt from them.
+        Raises NodeLimitReached if such rules exist and the agent is not exempt from them.
         """
         worker, agent = self._worker, self._agent
         policy = self._policy_file.current()
@@ -163,7 +163,7 @@ class ExternalAgentRunner:
             await self._start()
 
     async def _until_message(self) -> None:
-        """Wait for a message to the agent; raises NodeLimitReached if none comes."""
+        """Wait for a message to the agent. Raises NodeLimitReached if none can come."""
         if self._worker.transcript.mail.pending:
             await self._messenger.until_message()
             return
@@ -214,10 +214,10 @@ class ExternalAgentRunner:
         await self._ask_for_budget()
 
     async def _ask_for_budget(self) -> None:
-        """Ask the human if the agent failed for lack of money; ModelFailure if it stays so.
+        """Ask the human if the agent failed for lack of money. Raises ModelFailure if refused.
 
-        A worker that is killed meanwhile starts its agent again, which is refused as before, costs
-        nothing, and asks the same question: it finds the answer.
+        A worker that is killed meanwhile starts its agent again: the start is refused as before,
+        costs nothing, and leads to the same question, which may be answered by then.
         """
         shortage, is_over = (
             self._worker.shortage,
@@ -259,7 +259,7 @@ class ExternalAgentRunner:
     def _judge(
         self, ended: AgentSessionResult, limit: LimitReached | None
     ) -> tuple[str | None, str, bool]:
-        """Return the result (None: none yet), the problem, and whether messages continue it."""
+        """Return (result or None, problem or '', whether messages let the agent continue)."""
         result = self._exchange.text(RESULT) or None
         can_resume = bool(self._agent.preset.resume)
         if ended.is_final:
@@ -280,7 +280,7 @@ class ExternalAgentRunner:
         return result, problem, False
 
     def _last_message(self, text: str) -> tuple[str | None, str]:
-        """Return the last message as the missing result; otherwise None and the problem.
+        """Return (the last message as the result, ''), otherwise (None, the problem).
 
         The last output of an agent that prints a log is a result only if the agent has left files
         too.
@@ -294,7 +294,7 @@ class ExternalAgentRunner:
         return None, NO_FILES + printed
 
     async def _publish(self, result: str) -> None:
-        """Publish the agent's files. If that is refused, the start has failed."""
+        """Publish the agent's files and result. If that is refused, the start counts as failed."""
         if reason := failure_in(result):
             raise NodeLimitReached(f"{self._agent.name} says that it could not do it: {reason}")
         written = self._exchange.text(RESULT) or ExchangeFolder(self._home.published).text(RESULT)

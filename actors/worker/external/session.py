@@ -55,9 +55,9 @@ PREVIEW_CHARACTERS = 300
 class AgentSessionResult:
     """The end of a session. `problem` is the reason of its failure, '' without one.
 
-    `received`: how many of the messages to the agent its model has received. `was_interrupted`: it
-    was ended for a message that interrupts. `has_spoken`: it wrote or did anything. `is_final`: it
-    must not be started again.
+    `received`: how many of the messages to the agent its model has received. `was_interrupted`: the
+    agent was ended for a message that interrupts. `has_spoken`: it wrote or did anything.
+    `is_final`: it must not be started again.
     """
 
     problem: str
@@ -70,7 +70,7 @@ class AgentSessionResult:
 
 
 class AgentSession:
-    """One start. The agent and all its descendants have ended when `run` returns or raises."""
+    """One start of an agent, which has ended with all descendants when `run` returns or raises."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class AgentSession:
         self._refused_at: float | None = None
 
     async def start(self, command: AgentCommand, environment: dict[str, str], folder: Path) -> None:
-        """Start `command`; raises OSError, ValueError if that fails. `run` must follow at once."""
+        """Start `command`; call `run` at once afterwards. Raises OSError, ValueError."""
         self._process = await ExternalAgentProcess.start(
             command.words,
             standins=command.standins,
@@ -158,7 +158,7 @@ class AgentSession:
     # --- the agent's output ----------------------------------------------------------------------
 
     async def _read_to_end(self) -> None:
-        """Handle its stdout to the end, and wait for its exit."""
+        """Handle the agent's stdout to its end, and wait for the agent's exit."""
         while data := await self._process.read():
             self._active_at = self._clock.monotonic()
             self._handle_all(self._driver.feed(data))
@@ -200,7 +200,7 @@ class AgentSession:
             self._worker.conversation.append(record)
 
     def _stream_text(self, *, is_end: bool = False) -> None:
-        """Send its new text to the subscribers; `is_end`: the text is complete."""
+        """Send the agent's new text to the subscribers; `is_end`: the text is complete."""
         if self._streamed or is_end:
             address, call = self._worker.runtime.address, self._call
             text = "".join(self._streamed)
@@ -247,7 +247,7 @@ class AgentSession:
         self._show_agent()
 
     def _note_read(self, output: str) -> None:
-        """Count the messages that a tool has shown out of `_inbox.md`, the oldest first."""
+        """Count the messages of `_inbox.md` that a tool's output has shown, the oldest first."""
         messages = self._state.messages
         while self._read_up_to < len(messages) and is_shown_in(messages[self._read_up_to], output):
             self._read_up_to += 1
@@ -259,7 +259,7 @@ class AgentSession:
         self._worker.show("busy", self._launch.agent.name)
 
     def _turn_ended(self) -> None:
-        """Close its stdin when it has finished its input, unless a message has arrived."""
+        """Close the agent's stdin after its last input, unless a message has arrived."""
         if not self._is_listening or self._worker.inbox.arrived.is_set():
             return
         self._is_listening = False
@@ -315,7 +315,7 @@ class AgentSession:
         return is_shut
 
     def _warn_of_bound(self) -> bool:
-        """Warn it, once a node, that it is near a limit; return whether it was warned.
+        """Warn the agent once a node that it is near a limit; return whether it was warned.
 
         An agent that accepts no prompt in the middle of a turn is interrupted: there may be no
         other turn.
@@ -333,7 +333,7 @@ class AgentSession:
         return True
 
     def _deliver(self) -> None:
-        """Write the unsent messages to its stdin; all of them are in `_inbox.md`."""
+        """Write the unsent messages to the agent's stdin; `_inbox.md` contains all of them."""
         if self._is_listening:
             messages = self._state.messages
             for message in messages[self._sent :]:
@@ -341,7 +341,7 @@ class AgentSession:
             self._sent = len(messages)
 
     def _interrupt(self) -> None:
-        """Stop its turn; an agent that cannot be interrupted is ended, to be resumed."""
+        """Stop the agent's turn; an agent that cannot be interrupted is ended, to be resumed."""
         stop = self._driver.interrupt() if self._is_listening else None
         if stop is not None:
             self._process.write(stop)
@@ -353,12 +353,12 @@ class AgentSession:
 
     @property
     def _is_at_bound(self) -> bool:
-        """Whether one of its calls was refused because of a limit of its node."""
+        """Whether a call of the agent was refused because of a limit of its node."""
         shortage = self._worker.shortage
         return shortage is not None and shortage.budget.scope == "node"
 
     def _check_limits(self) -> None:
-        """End it if one of its limits is reached, or if it has finished and does not exit."""
+        """End the agent at one of its limits, or if it has finished and does not exit."""
         now, preset = self._clock.monotonic(), self._launch.agent.preset
         if self._is_at_bound:
             self._refused_at = self._refused_at or now
@@ -377,7 +377,7 @@ class AgentSession:
             self._end("")
 
     def _has_settled_result(self, now: float, seconds: float) -> bool:
-        """Whether its result has existed for so long that it will not end by itself."""
+        """Whether the agent's result is unchanged for `seconds`, without other activity."""
         found = self._exchange.read(RESULT)
         if found is None:
             return False

@@ -41,7 +41,7 @@ class TeamBridge:
         self._since: dict[str, tuple[tuple[int, int], float]] = {}
 
     def receive(self, *, with_followups: bool = False) -> list[IncomingMessage]:
-        """Record the new messages, write them into `_inbox.md`, and return them."""
+        """Record the new messages to the agent, write them into `_inbox.md`, and return them."""
         worker = self._worker
         received = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
         if received:
@@ -124,7 +124,7 @@ class TeamBridge:
         return now - self.unchanged_since(name, stamp) >= SETTLED_SECONDS
 
     def unchanged_since(self, name: str, stamp: tuple[int, int]) -> float:
-        """Return since when a file has had this stamp, on the monotonic clock."""
+        """Return since when (monotonic) the file `name` has had the stamp `stamp`."""
         known, since = self._since.get(name, (None, 0.0))
         if known != stamp:
             since = self._worker.runtime.clock.monotonic()

@@ -25,7 +25,7 @@ Content = tuple[Kind, int, int, int]
 
 
 class Stamp(NamedTuple):
-    """The properties that show whether an entry has changed."""
+    """Properties of an entry by which its changes are found."""
 
     kind: Kind
     size: int
@@ -39,12 +39,12 @@ class Stamp(NamedTuple):
 
     @property
     def content(self) -> Content:
-        """The properties that stay the same when an entry gets another name."""
+        """The properties that stay the same when the entry is renamed."""
         size = self.size if self.kind == "file" else 0
         return (self.kind, size, self.changed_ns, self.inode)
 
     def new_bytes(self, begin: int) -> int:
-        """Return how many bytes there are from `begin` on, none if it is no file."""
+        """Return how many bytes of the file follow `begin`; 0 if the entry is no file."""
         return self.size - begin if self.kind == "file" else 0
 
 
@@ -64,9 +64,9 @@ class Changes:
     journals: Mapping[str, int] = field(default_factory=dict)
 
     def groups(self, now: Stamps) -> Iterator[list[str]]:
-        """Yield all paths but the moves, in order, in groups that fit into a request.
+        """Yield all changed paths except moves, in order, in groups that fit into a request.
 
-        A path with more new bytes than a request is alone.
+        A path with more new bytes than fit into a request is a group of its own.
         """
         begins = {**self.written, **self.journals}
         group: list[str] = []
@@ -83,7 +83,7 @@ class Changes:
 
 
 def changes(before: Stamps, now: Stamps) -> Changes:
-    """Return the changes that lead from one state to the other."""
+    """Return the changes that lead from the state `before` to `now`."""
     known, moves = _moved(before, now)
     looked = {path: _new_from(path, known.get(path), now[path]) for path in sorted(now)}
     new = {path: at for path, at in looked.items() if at is not None}
@@ -116,7 +116,7 @@ def _moved(before: Stamps, now: Stamps) -> tuple[dict[str, Stamp], list[tuple[st
 
 
 def _by_content(known: Stamps) -> dict[Content, dict[str, None]]:
-    """Return the names of each content, in order."""
+    """Return the paths of each content, in order."""
     names: dict[Content, dict[str, None]] = {}
     for name, stamp in known.items():
         names.setdefault(stamp.content, {})[name] = None
@@ -124,7 +124,7 @@ def _by_content(known: Stamps) -> dict[Content, dict[str, None]]:
 
 
 def _source(path: str, names: Iterable[str], now: Stamps) -> str | None:
-    """Return the earlier name of a new path, of `names`: a name that does not exist any more."""
+    """Return the first of `names` that no longer exists: the earlier path of the new `path`."""
     inode = now[path].inode
     for name in names:
         is_gone = name not in now or now[name].inode != inode
@@ -134,7 +134,7 @@ def _source(path: str, names: Iterable[str], now: Stamps) -> str | None:
 
 
 def _folders_of(path: str) -> Iterator[str]:
-    """Yield the folders that a path is in."""
+    """Yield the folders that contain a path, the nearest first."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path

@@ -28,7 +28,10 @@ class ContentCache:
     async def put(
         self, entry: FileEntry, root: FileRoot, place: Path, tell: Progress, *, is_own: bool
     ) -> None:
-        """Create a file at `place`; with `is_own` it has no other name. Refused, OSError."""
+        """Create a file at `place`; with `is_own` as a copy that shares no other name.
+
+        Raises Refused, OSError.
+        """
         mode = READ_ONLY | entry.mode & 0o111
         content = self._folder / f"{entry.digest}.{mode:o}"
         if not await self._has(content, entry.digest):

@@ -61,7 +61,7 @@ class FileClient:
         self._runtime = runtime
 
     async def ask(self, body: MessageBody, expect: type[Reply]) -> Reply:
-        """Send a request and return its answer. Raises Refused or OutOfScope if it is refused."""
+        """Send a request and return the reply. Raises Refused, OutOfScope if it is refused."""
         with self._runtime.heartbeat.waiting_for(FILES):
             return await self._ask(body, expect)
 
@@ -91,7 +91,7 @@ class FileClient:
                 self._runtime.waits_for_room(False)
 
     async def change(self, *changes: FileChange) -> tuple[int, Refused | None]:
-        """Request changes, in order; return how many were made, and why the next was refused."""
+        """Request changes, in order; return the number made, and why the next was refused."""
         answer = await self.ask(ChangeFiles(changes=changes), FilesChanged)
         return answer.made, None if answer.made == len(changes) else _refused(answer)
 
@@ -123,7 +123,7 @@ class FileClient:
                 return FoundFiles(found, listed.version, contents)
 
     async def read(self, path: str, root: FileRoot, size: int) -> bytes:
-        """Return the content of a small file."""
+        """Return the content of a file of at most PART_BYTES bytes."""
         body = ReadFile(path=path, root=root, size=min(size, PART_BYTES))
         return (await self.ask(body, FilePart)).data
 

@@ -69,7 +69,7 @@ UNSENT = Stamp("other", 0, 0, 0, 0)
 
 
 class _Part(NamedTuple):
-    """Files that are kept equal to the home's: paths below a root; here it is at `base`."""
+    """Files that are kept equal to the home's: `below` a root there, below `base` here."""
 
     below: tuple[str, ...]
     root: FileRoot
@@ -150,7 +150,10 @@ class Mirror:
             await self._keep(part, found)
 
     async def before_call(self, call: ToolCall) -> None:
-        """Send changes, so that home knows of the call; then fetch the files of other workers."""
+        """Send changes, so that the home has them before the call's effects.
+
+        For a tool that reads, fetch the files of other workers afterwards.
+        """
         await self.send_changes()
         if call.name in READING:
             await self.refresh()
@@ -184,7 +187,7 @@ class Mirror:
     ) -> tuple[FoundFiles, list[FoundFiles | None]]:
         """Request the lists of the worker's own folder and of `parts` at once.
 
-        With `keeps` the folder is here already.
+        With `keeps` the folder's contents are not requested: they are here already.
         """
         first, *others = await asyncio.gather(
             self._client.list([self._named(own)], has_contents=not keeps),
@@ -198,11 +201,11 @@ class Mirror:
         return await self._client.list(part.below, part.root, known, has_contents=not known)
 
     async def _sync(self, part: _Part) -> None:
-        """Make a part equal to the home's, if it has changed since."""
+        """Make a part equal to the home's files, if these have changed since the last time."""
         await self._keep(part, await self._look(part))
 
     async def _keep(self, part: _Part, found: FoundFiles | None) -> None:
-        """Make a part equal to the files found at home; None: it has not changed."""
+        """Make a part equal to the files found at home; None: they have not changed."""
         if found is None:
             return
         wanted = {part.base / one.path for one in found.entries}
@@ -212,7 +215,7 @@ class Mirror:
         self._versions[part] = found.version
 
     def _extra(self, below: Iterable[str], base: Path, wanted: set[Path]) -> list[Path]:
-        """Return the files that exist here and not at home."""
+        """Return the files below `base` that exist here, but are not in `wanted`."""
         tops: list[Path] = []
         for top in (base / path for path in below):
             if top == self._run.nodes:
@@ -305,7 +308,7 @@ class Mirror:
             self._sent[entry.path] = self._stamp(place) if is_same else UNSENT
 
     def _make_scratch(self, node: NodeHome) -> None:
-        """Create a folder for scratch files; at home it is created with the first of them."""
+        """Create the folder scratch/ here; the home gets it with the first file in it."""
         make_folder(node.scratch)
         path = self._named(node.scratch)
         self._sent.setdefault(path, self._stamp(node.scratch))
@@ -389,7 +392,7 @@ class Mirror:
         self._made(path, stamp)
 
     def _made(self, path: str, stamp: Stamp | None) -> None:
-        """Record that home has the current state of a path; None: it is removed."""
+        """Record that the home has the state `stamp` of a path; None: the path is removed."""
         if stamp is not None:
             self._sent[path] = stamp
             return
@@ -416,7 +419,7 @@ class Mirror:
 
 
 def _noted(path: Path) -> int:
-    """Return the number of the process that wrote here last; -1 if it is unknown."""
+    """Return the incarnation that wrote here last; -1 if unknown."""
     try:
         return int(read_bytes(path))
     except (OSError, ValueError):

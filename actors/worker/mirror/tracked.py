@@ -18,9 +18,10 @@ MOST = 100_000
 
 
 class TrackedFiles:
-    """A worker's own folder and its files in the folder of its current node, if it has one.
+    """A worker's own folder, and its files in the folder of its current node.
 
-    `base` is the agent's home; all paths are relative to it.
+    `base` is the agent's home; all paths are relative to `base`. Without a node, only the own
+    folder is tracked.
     """
 
     def __init__(self, base: Path, own: WorkerHome) -> None:
@@ -30,7 +31,7 @@ class TrackedFiles:
         self.node: NodeHome | None = None
 
     def is_ours(self, path: str) -> bool:
-        """Whether this worker writes a path, as far as it is tracked."""
+        """Whether this worker writes a path, and the path is tracked."""
         place = self._base / path
         if place == self._own.path or not self._left_out.isdisjoint((place, *place.parents)):
             return False
@@ -48,7 +49,7 @@ class TrackedFiles:
     def is_unsynced(self, path: str, *, is_new: bool) -> bool:
         """Whether a file need not be synced to the home's disk before dependent messages.
 
-        A worker at home does not wait for these files either: it can continue without them.
+        A worker at home does not sync these files either: it can continue without them.
         """
         place, own = self._base / path, self._own
         if place in (own.notebook, own.roster) or (self.node and place == self.node.log):
@@ -56,7 +57,7 @@ class TrackedFiles:
         return is_new and place in (own.identity, own.memory, own.history)
 
     def now(self, sent: Mapping[str, Stamp], *, is_last: bool) -> dict[str, Stamp]:
-        """Return the current state; for files that must not be sent yet, their `sent` state.
+        """Return the stamp of each path; the `sent` one for files that must not be sent yet.
 
         With `is_last` all files are included, because the next process may run elsewhere.
         """

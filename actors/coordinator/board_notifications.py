@@ -65,7 +65,7 @@ class BoardNotifications:
         return bool(self._lines())
 
     def has_alarm(self) -> bool:
-        """Whether the model has not been notified yet of a deadlock or a standstill."""
+        """Whether there is a deadlock or a standstill that the model has not seen yet."""
         board = self._board_service.board
         found = board.standstill
         is_notice = found is not None and not found.for_human
@@ -99,7 +99,7 @@ def _without_retried(events: Sequence[e.BoardEvent]) -> list[e.BoardEvent]:
 
 
 def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> str | None:
-    """Return the line for an event, None if the model need not react or knows of it already."""
+    """Return the line for an event, None if the model need not react or knows of the event."""
     match event:
         case e.NodeCompleted(node_id=node_id) if _is_news(board, node_id, covered):
             node = board.nodes[node_id]
@@ -131,7 +131,7 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
 
 
 def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool:
-    """Whether a node belongs to the coordinator itself and the model does not know of its end."""
+    """Whether a node is the coordinator's own, and the model does not know of its end."""
     node = board.nodes[node_id]
     return (node_id not in covered or bool(node.retried_by)) and is_coordinators(board, node)
 

@@ -38,7 +38,7 @@ class BoardPages:
         return not self._has_news.is_set()
 
     def note(self, event: e.BoardEvent) -> None:
-        """Note that an event has changed the pages."""
+        """Remember which pages an event changes."""
         if isinstance(event, e.NodeCreated):
             self._nodes.add(event.node.id)
         elif isinstance(event, NodeEvent):
@@ -55,7 +55,7 @@ class BoardPages:
         self._has_news.clear()
 
     async def run(self, board: Callable[[], Board]) -> None:
-        """Write the pages in a loop, each time a moment after the first change."""
+        """Write changed pages until cancelled, each time a moment after the first change."""
         gather = GATHER_SECONDS
         while True:
             await self._has_news.wait()

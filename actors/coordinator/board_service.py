@@ -117,7 +117,7 @@ class BoardService:
 
     @contextmanager
     def following(self, policy: Policy) -> Iterator[None]:
-        """Let a policy add commands after each change inside this block, in the same step.
+        """Let `policy` add commands after each change inside the block, in the same step.
 
         After a refused command the policy is not called again: the code after this block continues.
         """
@@ -145,7 +145,7 @@ class BoardService:
         self.changes.set()
 
     def _follow_policy(self) -> bool:
-        """Execute the policy's commands; return whether there were any."""
+        """Execute the policy's commands; return whether it returned any."""
         commands = self._policy() if self._policy is not None else ()
         try:
             self._do_checked(*commands)
@@ -160,7 +160,7 @@ class BoardService:
             self._do(command)
 
     def retry_due(self, now: float) -> float | None:
-        """Return the time of the next retry of a node after `now`, None if there is none."""
+        """Return when (Unix time) the next node is retried after `now`, None if there is none."""
         return self._schedule.retry_due(self.board, now) if self.board.is_running else None
 
     def _do(self, command: c.Command) -> None:
@@ -351,7 +351,7 @@ class BoardService:
         await asyncio.gather(*map(self._processes.dismiss, self.board.workers))
 
     async def _clear_worktrees(self) -> None:
-        """Save and remove worktrees; give it CLEAR_SECONDS more if this process is stopped."""
+        """Save and remove worktrees; a stop of this process leaves CLEAR_SECONDS for that."""
         clearing = asyncio.ensure_future(self.worktrees.clear(self.board))
         try:
             await asyncio.shield(clearing)
@@ -461,7 +461,7 @@ class BoardService:
             self.execute(c.ReleaseNode(node.id, node.attempt))
 
     async def _has_sent(self, worker: WorkerId, body: MessageBody, message: bytes) -> bool:
-        """Send to a worker; return False if it never had a process, for lack of a machine."""
+        """Send to a worker; return False if it has no address, as it never had a machine."""
         try:
             await self._runtime.send(worker_address(self._agent.id, worker), body, id=message)
         except Nacked as error:

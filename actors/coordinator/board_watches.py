@@ -69,7 +69,7 @@ class StageTimeouts:
             self._board_service.go_on()
 
     def expire(self) -> None:
-        """End the open stage early if its time is over; otherwise do nothing."""
+        """End the open stage if its time is over; otherwise do nothing."""
         board, due = self._board_service.board, due_at(self._board_service.board)
         if due is not None and board.open_stage is not None and due <= self._clock.now():
             self._board_service.execute(c.EndStageEarly(board.open_stage))

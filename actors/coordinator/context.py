@@ -23,7 +23,7 @@ from agiraph.tools.scopes.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A pause of the coordinator: the reason (`doing`) and its start."""
+    """A pause of the coordinator: what it waits for (`doing`), and its start."""
 
     doing: EntityState
     since: float
@@ -33,7 +33,8 @@ class CoordinatorContext(EntityContext):
     """The state that a coordinator's parts share. Its conversation determines its run.
 
     `args` are the arguments of the current run. `rest` is set while the coordinator waits; `rests`
-    signals the beginning of a wait. `timer` is the latest end of its own wait.
+    signals the beginning of a wait. `timer` is when (Unix time) a wait with a limit ends, else
+    None.
     """
 
     def __init__(

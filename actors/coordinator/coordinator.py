@@ -252,7 +252,7 @@ class CoordinatorActor:
                 await self._rest()
 
     async def _quarantine_step(self, reason: str) -> None:
-        """Fail the run because one step crashed this process repeatedly; the process keeps running.
+        """Fail the run because one step crashed this process repeatedly; the process continues.
 
         The open calls of the step are answered with an error, and the human is told the reason.
         """
@@ -302,14 +302,14 @@ class CoordinatorActor:
             )
 
     def _may_park(self) -> bool:
-        """Whether the process may exit to wait: all input is recorded, all effects are executed."""
+        """Whether the process may exit: all input is recorded and all effects are executed."""
         is_at_rest = self.board_service.is_at_rest and self._worker_requests.is_at_rest
         is_ticking = self._stage_timeouts.is_ticking or self.context.timer is not None
         is_quiet = self._deadlocks.is_at_rest and self._progress.is_at_rest and not is_ticking
         return is_at_rest and self.context.inbox.is_empty and is_quiet
 
     def _is_led(self) -> bool:
-        """Whether a model leads the run, and so can act when the run stands still."""
+        """Whether a model leads the run, and so can act at a standstill."""
         is_led = self.context.limits.has_tools and not self._roles.is_of_roles
         return is_led and not self._plan.leads
 
@@ -351,8 +351,9 @@ class CoordinatorActor:
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not seen, as one turn.
 
-        While the plan leads they are kept until the model is called. The model of a team, or of a
-        plan that has ended, sees none; they are taken all the same, because news ends every rest.
+        While the plan leads, the events are kept until the model is called. The model of a team, or
+        of a plan that has ended, sees none; they are taken all the same, because news ends every
+        rest.
         """
         if self._plan.leads:
             return []
@@ -402,7 +403,7 @@ class CoordinatorActor:
             self.context.add_notice(f"[Runtime]: {refusal}")
 
     def _is_result(self, text: str) -> bool:
-        """Whether the text of a model without tools is, or now becomes, the result of the run."""
+        """Whether the text of a model without tools is the result of the run."""
         board, run = self.board_service.board, self.board_service.board.run
         if board.is_running:
             return not self._is_work_under_way()
@@ -426,7 +427,9 @@ class CoordinatorActor:
         return bool(turns) and turns[-1].content in REMINDERS
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window; at rest without any model call."""
+        """Keep the conversation within the model's window; nothing while the model may not think.
+
+        Nothing while the model may not think."""
         if not was_refused and not self._may_think():
             return False
         has_shortened = await self.entity.compactor.make_room(was_refused=was_refused)
@@ -460,7 +463,7 @@ class CoordinatorActor:
         return not reason
 
     def _may_think(self) -> bool:
-        """Whether the model may be called: the run is running and awake, or has a new message."""
+        """Whether the model may be called: the run goes on and is awake, or a message is new."""
         transcript = self.context.transcript
         if self._roles.leads or self._plan.leads or self._cycles.may_not_think:
             return False

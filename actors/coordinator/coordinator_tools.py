@@ -103,7 +103,7 @@ class CoordinatorTools(EntityTools):
         return WaitOutcome(nodes=rows, interrupted_by_message=not have_ended)
 
     async def _until_news(self, ids: list[NodeId], seconds: float | None) -> str:
-        """Wait for the end of nodes, a message or an alarm; return a note if the time ran out."""
+        """Wait for the end of nodes, a message or an alarm; return a note at the timeout."""
         context, changes = self._context, self._board_service.changes
         context.timer = None if seconds is None else context.now() + seconds
         try:
@@ -216,8 +216,8 @@ class CoordinatorTools(EntityTools):
     def _never_opened(self) -> tuple[str, ...]:
         """Return the optional nodes of the plan whose stages were not opened.
 
-        Raises IllegalTransition if required nodes are among them; if their stage cannot be opened,
-        the run fails.
+        Raises IllegalTransition if required nodes are among them; if the stage of these cannot be
+        opened, the run fails.
         """
         left = unopened_nodes(self._board, self._context.spec.plan)
         if all(node.optional for node in left):
@@ -234,7 +234,10 @@ class CoordinatorTools(EntityTools):
         )
 
     def _fitted(self, answer: str, schema: JsonObject) -> str:
-        """Return the answer as matching JSON; InvalidInput. The last mismatch fails the run."""
+        """Return the answer as JSON that matches the schema. Raises InvalidInput.
+
+        The last permitted mismatch fails the run.
+        """
         try:
             return fitted(answer, schema)
         except InvalidInput as misfit:

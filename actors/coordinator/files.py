@@ -67,7 +67,7 @@ class AgentFiles:
                 replace_file(path, text)
 
     def load_agent(self) -> Agent | None:
-        """Return the agent's record as last written; ValueError, OSError."""
+        """Return the agent's record, None if there is none. Raises ValueError, OSError."""
         if not is_file(self.home.record):
             return None
         return Agent.model_validate_json(read_bytes(self.home.record))
@@ -99,7 +99,7 @@ class AgentFiles:
         return read_shown(self.home.goal)
 
     def write_spec(self, node: WorkNode) -> None:
-        """Write the specification of a node, unless it was written before and is the same."""
+        """Write the specification and the refs of a node, unless the files have this content."""
         home = self.run.node(node.folder)
         refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
         spec = f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}"
@@ -162,7 +162,7 @@ class AgentFiles:
         replace_file(self.run.output, f"{summary.rstrip()}\n")
 
     def log_day(self, title: str, text: str, now: float, about: str = "") -> None:
-        """Add a section to the day's log in memory/, unless a log has a section of this title."""
+        """Add a section to the day's log in memory/, unless a log has a section with its title."""
         heading, day = f"## {title}\n", iso_date(now)
         with locked(self.home):
             logs = (read_shown(self.home.memory / name) for name in daily_logs(self.home))

@@ -30,7 +30,7 @@ class InsightReview:
         self._home = context.files.home
 
     async def review(self, publish: PublishNode, worker: str, node: str, offered_at: float) -> str:
-        """Apply the policy to the insight of a result; return it if the model has to decide.
+        """Apply the policy to a result's insight; return the insight if the model must decide.
 
         `worker` and `node` are the names of its origin, `offered_at` is the time of the offer.
         """
@@ -80,7 +80,7 @@ class InsightReview:
         return True
 
     async def _report(self, insight: Insight, policy: str, *, is_stored: bool) -> None:
-        """Report the offer, once however often it is delivered."""
+        """Report the offered insight, once however often it is delivered."""
         data = {"worker": insight.worker, "node": insight.node, "insight": insight.text}
         data |= {"policy": policy} | ({"path": INSIGHTS_FILE} if is_stored else {})
         about = {"ts": insight.offered_at, "entity": insight.worker}

@@ -14,7 +14,7 @@ from agiraph.settings.prompt_folder import lay_over
 async def serve(runtime: Runtime) -> None:
     """Run the coordinator that the launch describes, in one run after the other.
 
-    Messages that wait to enter the conversation wait on through the change.
+    Messages that wait to enter the conversation continue to wait in the next run.
     """
     check_own_prompts(runtime.home.prompts)
     lay_over(runtime.home.prompts)

@@ -67,7 +67,7 @@ class ProgressWatch:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no check is due: a worker is busy, or the board has not changed since."""
+        """Whether no check is due: a worker is busy, or nothing has changed since the last."""
         return not self._is_quiet() or self._looked_at == self._board_service.store.count
 
     async def run(self) -> None:
@@ -89,7 +89,7 @@ class ProgressWatch:
             pause = min(2 * pause, max(settle, LONGEST_PAUSE_SECONDS))
 
     def _is_quiet(self) -> bool:
-        """Whether no worker is busy according to the board, and some node is open."""
+        """Whether some node is open, and the board shows no busy worker."""
         board = self._board_service.board
         if not board.is_running or any(worker.status == "busy" for worker in board.team):
             return False
@@ -125,7 +125,7 @@ class ProgressWatch:
             await self._messenger.tell_human(_for_human(found), "standstill")
 
     def _may_act(self) -> bool:
-        """Whether the coordinator itself is about to act, or a person has paused it."""
+        """Whether the coordinator is about to act, or a person has paused it."""
         context, switch = self._context, self._context.pause_switch
         is_held = switch.is_paused or switch.leaving.is_set() or context.transcript.is_stepping
         has_news = context.inbox.arrived.is_set() or self._runtime.has_unread
@@ -144,7 +144,7 @@ class ProgressWatch:
         return CoordinatorState(waits, rest.since, asks_human=bool(asks))
 
     def _next_due(self) -> float | None:
-        """Return the time of the run's next timer or trigger, None if there is none."""
+        """Return when (Unix time) the run's next timer or trigger is due, None without one."""
         from agiraph.triggers.trigger_set import load_triggers  # few coordinators need it
 
         now, board = self._context.now(), self._board_service.board
@@ -160,7 +160,7 @@ class ProgressWatch:
     # --- the workers -----------------------------------------------------------------------------
 
     async def _workers(self) -> dict[WorkerId, WorkerState] | None:
-        """Return the state of each worker that has a node; None if it is not available now."""
+        """Return the state of each worker that has a node; None if it cannot be determined now."""
         context, runtime = self._context, self._runtime
         ask, prefix = runtime.ask, f"{context.agent}/"
         try:
@@ -188,7 +188,7 @@ class ProgressWatch:
 class SeenWorkers:
     """Derives the states of workers from their processes, their files and their unread messages.
 
-    It remembers how long each number of unread messages and each lack of a machine has lasted.
+    Also remembers for how long a worker has had its number of unread messages, or no machine.
     """
 
     def __init__(self) -> None:
@@ -198,7 +198,7 @@ class SeenWorkers:
     def state_of(
         self, id: WorkerId, row: ChildInfo | None, hold: EntityState, unread: int, now: float
     ) -> WorkerState:
-        """Return the state of a worker; `row` is its process, `unread` its number of messages."""
+        """Return the state of a worker from its process `row` and its `unread` messages."""
         process = self._process(id, row, now)
         return WorkerState(process, bool(hold.state), self._has_mail(id, process, unread, now))
 

@@ -111,7 +111,7 @@ def _of_stage(board: Board, event: e.StageStarted | e.StageMet | e.StageReconven
 
 
 def _of_node(board: Board, event: NodeEvent) -> list[Told]:
-    """Return the event of a node with the names of node and worker, and the worker's own event."""
+    """Return a node's public event, with its name and its worker's, and the worker's event."""
     node = board.nodes[event.node_id]
     worker = board.workers[node.assigned_worker].name if node.assigned_worker else None
     facts: JsonObject = {"name": node.name, "worker": worker}
@@ -182,9 +182,9 @@ def _names(board: Board, nodes: tuple[NodeId, ...]) -> list[str]:
 def events_of(
     board: Board, event: e.BoardEvent, place: int, *, agent: AgentId, run: RunId, entity: str
 ) -> list[Event]:
-    """Return the public events of the board event at this position of the run's journal.
+    """Return the public events of a board event at the position `place` of the run's journal.
 
-    If they are reported again after a crash, they are the same events.
+    Their keys make them the same events if they are reported again after a crash.
     """
     return [
         Event(

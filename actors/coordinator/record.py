@@ -43,7 +43,7 @@ class AgentRecord:
 
     @property
     def today(self) -> str:
-        """The day on which the run began: prompts contain it, and they must not change."""
+        """The date on which the run began: prompts contain it, so it must not change."""
         began_at = self._args.began_at or self._args.agent.created_at
         return iso_date(began_at)
 
@@ -57,7 +57,7 @@ class AgentRecord:
             self._files.renew_goal(self.agent.goal, self._args.agent.goal)
 
     def open(self) -> None:
-        """Write the record if a run has just begun."""
+        """Write the arguments of a run that has just begun into the record."""
         if self.agent.run != self._args.run:
             self._begin_run()
         if self.agent.spec != (spec := _recorded(self._args.agent)):

@@ -39,7 +39,7 @@ def deliver(run: RunHome, board: Board, names: Sequence[str]) -> list[str]:
 def kept_work(run: RunHome, node: WorkNode) -> JsonObject:
     """Return {"kept": [file, ...], "notes"}: the files of a node without a result.
 
-    `notes` is the notebook of its worker. Both are left out if there are none.
+    `notes` is the notebook of its worker. An empty one of the two is left out.
     """
     folder = f"nodes/{node.folder}/scratch/"
     files = files_left(run.node(node.folder))

@@ -28,7 +28,7 @@ Failures = dict[NodeId, list[FinishedAttempt]]
 
 
 def lesson_key(run: RunFacts) -> str:
-    """Return the key of this end of a run or cycle; each later end has another key."""
+    """Return the key of a run's or cycle's end; each later end has another key."""
     return f"{run.cycle}.{run.cycle_cause if run.is_asleep else run.ended_at}"
 
 
@@ -74,7 +74,7 @@ def finished_run(
 
 
 def _begun(happened: Iterable[e.BoardEvent]) -> float:
-    """Return the time at which the run, or its last cycle, began."""
+    """Return when (Unix time) the run, or its last cycle, began."""
     starts = [one.ts for one in happened if isinstance(one, e.RunStarted | e.CycleStarted)]
     return starts[-1]
 

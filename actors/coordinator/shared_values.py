@@ -34,7 +34,7 @@ class SharedValueService:
     ) -> JsonObject:
         """Execute a change, once for each cause. Raises InvalidInput, OSError.
 
-        It is reported each time, with a key that makes it one event: a crash may have lost the
+        Each call reports the change, with a key that makes it one event: a crash may have lost the
         first report.
         """
         context = self._context

@@ -16,7 +16,7 @@ from agiraph.core.turns import JsonObject
 
 
 def warnings_of(runtime: Runtime, asked: AskedAgent) -> list[str]:
-    """Return the warnings about an external agent; none if it cannot be used any more."""
+    """Return the warnings about an external agent; [] if it can no longer be used."""
     from agiraph.external.preflight import check_agent  # few teams need it
 
     try:
@@ -52,7 +52,7 @@ async def launch_roles(
 
 
 def launched_stage(board: Board, cause: str) -> JsonObject:
-    """Return {"stage", "number", "contract", "nodes", "workers"} of the stage this cause opened.
+    """Return {"stage", "number", "contract", "nodes", "workers"} of the stage that `cause` opened.
 
     `workers` contains for each worker whether it is new or continues from an earlier stage.
     """
@@ -80,14 +80,14 @@ def launched_stage(board: Board, cause: str) -> JsonObject:
 
 
 def hired_worker(board: Board, cause: str) -> JsonObject:
-    """Return {"worker_id", "name"} of the worker that this cause hired."""
+    """Return {"worker_id", "name"} of the worker that `cause` hired."""
     worker = board.worker_by_cause(cause)
     assert worker is not None
     return {"worker_id": worker.id, "name": worker.name}
 
 
 def closed_stage(board: Board, cause: str) -> JsonObject:
-    """Return {"stage", "nodes", "went_on_without", "next"} of the stage that this cause closed."""
+    """Return {"stage", "nodes", "went_on_without", "next"} of the stage that `cause` closed."""
     stage = next(stage for stage in board.stages if stage.closed_by == cause)
     return {
         "stage": stage.name,

@@ -19,7 +19,7 @@ class WorkerProcesses:
     """The processes of one run's workers.
 
     `has_managers` returns whether a worker of the run may lead others. `starting` are the workers
-    whose process was requested and does not exist yet: it may wait for a machine.
+    whose requested process does not exist yet: the process may wait for a machine.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class WorkerProcesses:
         self.starting: set[WorkerId] = set()
 
     def check(self, command: c.Command) -> None:
-        """Refuse another machine for workers that need this machine; raises InvalidInput."""
+        """Raise InvalidInput if a worker that needs the home's machine is to run elsewhere."""
         for spec in c.workers_asked_for(command):
             if spec.host in (None, HOME_HOST) and not spec.host_labels:
                 continue
@@ -96,7 +96,7 @@ class WorkerProcesses:
         return hosts.default_host or None, hosts.default_labels
 
     def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
-        """Return why such a worker must run on the home's machine, None if it need not."""
+        """Return why a worker of this type and mode must run on the home's machine, else None."""
         if type == "autonomous":
             return "is an external agent, whose folder and way to models are there"
         if self._agent.input and self._runtime.config.sandbox.input != "read":

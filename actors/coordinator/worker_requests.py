@@ -89,7 +89,7 @@ class WorkerRequestHandler:
         return self.waits.is_empty
 
     async def handle(self, received: Received) -> None:
-        """Handle one message."""
+        """Handle one message of a worker or the supervisor."""
         match received.body:
             case AskRoster():
                 await self._send_roster(received)
@@ -224,7 +224,7 @@ class WorkerRequestHandler:
     async def _end_of_wait(
         self, waiter: NodeId, ids: tuple[NodeId, ...]
     ) -> Literal["ended", "time", "standstill"]:
-        """Wait for the end of a wait for nodes; without nodes, for a message."""
+        """Wait until nodes have ended (`ids` empty: for a message); return what ended the wait."""
         board_service = self._board_service
 
         def have_ended() -> bool:
@@ -244,7 +244,7 @@ class WorkerRequestHandler:
         return "ended" if have_ended() else "standstill"
 
     def _block(self, received: Received, wait: AwaitNodes) -> tuple[NodeId, ...]:
-        """Block the waiter's node unless its wait is over; return the nodes that it waits for.
+        """Block the waiter's node unless the wait is over; return the awaited nodes.
 
         A wait for a message always has an end, a wait for nodes only if its worker has set one.
         """
@@ -294,7 +294,7 @@ class WorkerRequestHandler:
         return c.StartNode(node.id, self._sender(received), started.attempt)
 
     def _loss_of(self, lost: ChildFailed) -> c.Command:
-        """Write notes about a failure into the worker's node; return a command with the path."""
+        """Write notes about a failure into the worker's node; return the command to fail it."""
         board = self._board_service.board
         worker = board.workers.get(WorkerId(lost.address.rpartition("/")[2]))
         if worker is None or worker.node is None:
@@ -330,7 +330,7 @@ class WorkerRequestHandler:
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None
     ) -> None:
-        """Apply a worker's report. Stale or unauthorized reports are ignored."""
+        """Apply a worker's report to the board; ignore stale or unauthorized reports."""
         try:
             if holder_of is not None:
                 self._require_holder(received, holder_of)

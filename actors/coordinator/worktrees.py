@@ -54,7 +54,7 @@ class RunWorktrees:
     # --- at the beginning of a node --------------------------------------------------------------
 
     async def order_for(self, node: WorkNode, worker: Worker) -> WorktreeOrder | None:
-        """Return the worktree in which `worker` is to do `node`, None if it gets none."""
+        """Return the worktree in which `worker` is to do `node`, None without worktrees."""
         if not self._is_meant_for(worker.type, worker.mode) or not await self._is_there():
             return None
         assert self._repository is not None
@@ -65,7 +65,7 @@ class RunWorktrees:
             return None
 
     def may_order_for(self, type: WorkerType, mode: WorkMode) -> bool:
-        """Whether such a worker may get a worktree; worktrees are on the home's own machine."""
+        """Whether a worker of this type and mode may get a worktree (at home only)."""
         if self._is_off or self._repository is None or not self._is_meant_for(type, mode):
             return False
         return self._repository.exists or looks_like_one(self._input)
@@ -75,7 +75,10 @@ class RunWorktrees:
         return is_meant and mode != "single_inference"
 
     async def _is_there(self) -> bool:
-        """Create the run's repository if possible; report once why it cannot be created."""
+        """Create the run's repository unless it exists; return whether it exists.
+
+        Reports once why it cannot be created.
+        """
         if self._is_off or self._repository is None:
             return False
         if self._repository.exists:
@@ -131,7 +134,7 @@ class RunWorktrees:
             await self._hand_over()
 
     async def _hand_over(self, branch: str | None = None) -> str:
-        """Copy a branch into the person's repository; return the reason of a failure, or ''."""
+        """Copy a branch into the person's repository; return why that failed, else ''."""
         assert self._repository is not None
         try:
             await self._repository.hand_over(branch)
@@ -185,7 +188,7 @@ class RunWorktrees:
         return [f"{told} The branch {about.branch}, checked out there, was moved forward to it."]
 
     async def _of_rest(self, board: Board) -> list[str]:
-        """Return a line for each node whose changes were not merged: its branch keeps them."""
+        """Return a line for each node whose changes were not merged: a branch keeps these."""
         lost = [n for n in board.nodes.values() if n.status in ("failed", "cancelled")]
         saved = [(node, await self._rescue(node)) for node in lost]
         return [

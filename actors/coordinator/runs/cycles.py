@@ -48,7 +48,7 @@ class Cycles:
 
     @property
     def may_not_think(self) -> bool:
-        """Whether the model need not answer: its last call, or its failure, ended a cycle."""
+        """Whether the model need not answer: its last call, or a failure of it, ended a cycle."""
         run = self._board_service.board.run
         place = self._context.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
@@ -78,7 +78,7 @@ class Cycles:
     # --- the end of a cycle ----------------------------------------------------------------------
 
     async def end(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
-        """Store the cycle's notes, set the trigger of the next cycle, and sleep.
+        """Store the cycle's notes, set the trigger of the next cycle, put the run to sleep.
 
         Returns {"cycle", "next_cycle_at"}.
         """
@@ -118,7 +118,7 @@ class Cycles:
         return True
 
     async def set_alarm_again(self) -> None:
-        """Set the trigger of the next cycle again: a crash may have prevented the first attempt."""
+        """Create the trigger of the next cycle again: a crash may have prevented that before."""
         run = self._board_service.board.run
         if run is not None and self.is_asleep:
             left = (run.next_at or 0.0) - self._context.now()
@@ -141,7 +141,7 @@ class Cycles:
     # --- the next one ----------------------------------------------------------------------------
 
     def wake(self, fired: TriggerFired) -> str | None:
-        """Begin the next cycle if this is its trigger; return the turn that begins the cycle.
+        """Begin the next cycle if `fired` is its trigger; return the turn that begins the cycle.
 
         Returns None for another trigger, and '' if the run has ended meanwhile.
         """

@@ -30,7 +30,7 @@ class PlanLead:
 
     @property
     def leads(self) -> bool:
-        """Whether the run continues or ends without a model call now."""
+        """Whether the plan leads the run now: no model call is due."""
         is_open = self._is_plan and self._board_service.board.is_running
         return is_open and not self._is_model_due()
 
@@ -40,7 +40,10 @@ class PlanLead:
         return self._is_plan and not self._board_service.board.is_running
 
     async def step(self) -> None:
-        """End the run if its nodes have ended, else wait for their end or a message; Parking."""
+        """End the run if its nodes have ended, else wait for their end or a message.
+
+        Raises Parking.
+        """
         context, service = self._context, self._board_service
         ended = end_of_plan(service.board)
         if ended is not None:
@@ -64,7 +67,7 @@ class PlanLead:
         return self._context.spec.summary and isinstance(end_of_plan(board), c.FinishRun)
 
     def _end(self, ended: c.FinishRun | c.StopRun) -> None:
-        """Answer the goal, so that the model is not asked about it, and end the run."""
+        """Answer the goal in the model's place, so that no call is made, and end the run."""
         context = self._context
         if context.transcript.has_news:
             context.conversation.append(ModelAnswered(text=ENDED, ts=context.now()))

@@ -48,7 +48,7 @@ class RunPlanner:
             entity.messenger.expect(question_id(context.runtime.address, self._question))
 
     async def make(self) -> str:
-        """Put the plan on the board, or end a run that only had to be planned.
+        """Put the plan on the board; end a run that was only to be planned.
 
         Returns the reason why the run fails, or ''. Raises ModelFailure.
         """
@@ -77,7 +77,7 @@ class RunPlanner:
         return fill_board(self._board_service, plan) or ""
 
     def _say(self, text: str) -> None:
-        """Answer the goal, so that the model is not asked about a run that has ended."""
+        """Answer the goal in the model's place: an ended run makes no call."""
         if self._context.transcript.has_news:
             self._context.conversation.append(ModelAnswered(text=text, ts=self._context.now()))
 
@@ -103,7 +103,10 @@ class RunPlanner:
         return written
 
     async def _write(self, *more: Turn) -> str:
-        """Request the plan from the model; `more` are its draft and the requested changes."""
+        """Return the plan that the model writes; `more`: an earlier draft, the requested changes.
+
+        Raises ModelFailure.
+        """
         context, settings = self._context, self._context.runtime.config.run
         agent = context.args.agent
         turns: list[Turn] = [UserTurn(content=goal_turn(agent.goal, context.spec.input)), *more]
@@ -130,7 +133,7 @@ class RunPlanner:
     async def _approved(self, text: str) -> str | None:
         """Return the plan as the human approves it, None if it is refused.
 
-        Any other answer describes a change that the planner is to make.
+        An answer that neither approves nor refuses is a change for the planner to make.
         """
         while True:
             said = await self._ask(text)

@@ -63,7 +63,7 @@ class RoleTeamLead:
     async def step(self) -> None:
         """Begin the next turn, wait for its end or a message; end the run after the last turn.
 
-        While this waits, the following turn begins in the same step in which the current turn ends.
+        During the wait, the following turn begins in the same step in which the current turn ends.
         Raises Parking.
         """
         attempt = self._next()
@@ -126,8 +126,8 @@ class RoleTeamLead:
     def _due(self) -> tuple[c.Command, ...]:
         """Return the commands for the next turn; () if none may begin now.
 
-        That is so if the turn has begun, if the team has ended, if the coordinator is paused, or if
-        its own loop must first show a new message.
+        None may begin if the turn has begun, if the team has ended, if the coordinator is paused,
+        or if its own loop must first show a new message.
         """
         context = self._context
         switch, is_stepping = context.pause_switch, context.transcript.is_stepping
@@ -214,7 +214,7 @@ class RoleTeamLead:
             self._end(c.StopRun("failed", end.reason, end.output))
 
     def _end(self, ended: c.FinishRun | c.StopRun) -> None:
-        """Answer the goal, so that the model is not asked about it, and end the run."""
+        """Answer the goal in the model's place, so that no call is made, and end the run."""
         context = self._context
         if context.transcript.has_news:
             context.conversation.append(ModelAnswered(text=FINISHED, ts=context.now()))

@@ -81,7 +81,7 @@ def fill_board(board_service: BoardService, plan: str | None) -> str | None:
     """Put a plan that was given with the goal on the board; nodes already there stay.
 
     Of a plan in stages this adds the first stage, and the next stage after each closed stage.
-    Returns the reason why the plan cannot be followed, None if it can or there is none.
+    Returns why the plan cannot be followed, None if it can be followed or there is none.
     """
     board = board_service.board
     if plan is None or not board.is_running:
@@ -110,7 +110,7 @@ def unopened_nodes(board: Board, plan: str | None) -> tuple[PlanNode, ...]:
 
 
 def planning_of(spec: RunSpec, config: Config) -> PlanningMode:
-    """Return when the nodes of a run are planned."""
+    """Return the planning mode of a run: its own, else that of the settings."""
     return spec.planning or config.run.planning
 
 
@@ -140,7 +140,10 @@ def task_of(transcript: Transcript, args: CoordinatorArgs, config: Config) -> st
 
 
 def maintenance_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
-    """Return the turn that asks the model to prune its memory, and report it; "" if not needed."""
+    """Return the turn that asks the model to shorten its memory, "" if unnecessary.
+
+    Reports the request as an event.
+    """
     home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:

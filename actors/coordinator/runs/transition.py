@@ -56,7 +56,7 @@ class RunTransition:
         self._worker_requests = worker_requests
 
     async def handle(self, received: Received, body: BeginRun) -> None:
-        """Refuse, or leave this run: raises NextRunRequested once all its effects are executed."""
+        """Refuse the order, or leave the run: raises NextRunRequested after all its effects."""
         if body.run is not None and body.run == self._args.run:
             await self._answer(received, None)
             return

@@ -75,7 +75,7 @@ class TriggerHandler:
                 self._wake(received, fired, turn or shown(fired, task))
 
     def marked(self, events: list[Event]) -> list[Event]:
-        """Return events marked with the triggers whose action is being executed."""
+        """Return events marked with the triggers whose action is now being executed."""
         if not self._lineage:
             return events
         mark = {"lineage": list(self._lineage)}
@@ -97,9 +97,10 @@ class TriggerHandler:
         )
 
     def _is_refused(self, received: Received, fired: TriggerFired) -> bool:
-        """Whether a rule of the person, perhaps a later one, is against a trigger of the team.
+        """Whether a rule of the person forbids the action of a trigger that the team made.
 
-        A trigger whose action the person must approve first is shown to the coordinator instead.
+        The rule may be newer than the trigger. A trigger whose action the person must approve first
+        is shown to the coordinator instead.
         """
         if not fired.is_of_team:
             return False
@@ -127,7 +128,7 @@ class TriggerHandler:
         )
 
     def _may_begin_run(self) -> bool:
-        """Whether the run has ended and the agent is not paused."""
+        """Whether a new run may begin: the run has ended and the agent is not paused."""
         return not self._board_service.board.is_running and not self._context.transcript.is_paused
 
     async def _begin_run(self, received: Received, fired: TriggerFired) -> NoReturn:
@@ -186,14 +187,14 @@ class TriggerHandler:
         self._done(received, fired)
 
     def _is_under_way(self, node: WorkNode) -> bool:
-        """Whether a trigger has put the same work on the board and it has not ended."""
+        """Whether a trigger has put the same work on the board, and that has not ended."""
         return any(
             other.task == node.task and other.cause.startswith(CAUSE) and not other.has_ended
             for other in self._board_service.board.nodes.values()
         )
 
     def _worker_of(self, worker: str | None) -> str | None:
-        """Return the worker that executed a node, if it is still on the team."""
+        """Return a node's former worker if it is still on the team, else None."""
         return next((mate.id for mate in self._board_service.board.team if mate.id == worker), None)
 
     def _done(self, received: Received, fired: TriggerFired) -> None:

@@ -53,7 +53,8 @@ class CommandGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options before the command. Raises InvalidInput for an argument that is not
-        UTF-8."""
+        UTF-8.
+        """
         from cli.sanitize import require_utf8
 
         for number, text in enumerate(args, 1):

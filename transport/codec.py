@@ -43,7 +43,8 @@ class Codec:
 
     def encode(self, body: BaseModel) -> bytes:
         """Return the body's bytes. Raises UnknownType; MalformedBody if a value cannot be
-        encoded."""
+        encoded.
+        """
         name = type_of(type(body))
         if self._models.get(name) is not type(body):
             raise UnknownType(f"{type(body).__name__} ({name}) is not registered")

@@ -30,9 +30,10 @@ class Received:
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A question that waits for its answer. `was_sent`: the link was up when the question was sent.
+    """A question that waits for its answer.
 
-    `was_sent`: the link was up when the question was sent."""
+    `was_sent`: the link was up when the question was sent.
+    """
 
     to: str
     answer: asyncio.Future[Received]

@@ -80,7 +80,8 @@ def curve_keys() -> tuple[str, str]:
 @dataclass(frozen=True, slots=True)
 class UplinkSettings:
     """The home's listening address, and its CURVE keys in Z85. With port 0 the system chooses
-    one."""
+    one.
+    """
 
     url: str
     public: str

@@ -318,9 +318,10 @@ class Uplink:
 
 
 def _sender(socket: Socket) -> Callable[[Rid, int], object]:
-    """Return a function that sends a part; of `(owner, connection, local)` it sends the last two.
+    """Return a function that sends a part.
 
-    Of `(owner, connection, local)` it sends the last two."""
+    Of `(owner, connection, local)` it sends the last two.
+    """
     send = sockets.plain(socket).send
 
     def send_part(part: Rid, flags: int) -> object:

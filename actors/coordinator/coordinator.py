@@ -427,9 +427,10 @@ class CoordinatorActor:
         return bool(turns) and turns[-1].content in REMINDERS
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window; nothing while the model may not think.
+        """Keep the conversation within the model's window.
 
-        Nothing while the model may not think."""
+        Does nothing while the model may not be called.
+        """
         if not was_refused and not self._may_think():
             return False
         has_shortened = await self.entity.compactor.make_room(was_refused=was_refused)

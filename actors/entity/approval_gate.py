@@ -101,9 +101,10 @@ class ApprovalGate:
         return [*judged, *map(SpelledAction, (*runs, *self._further(opened)))]
 
     def _names_of_path(self, path: str) -> list[str]:
-        """Return the names by which rules may know a file; of the input folder also the real path.
+        """Return the names by which rules may know a file.
 
-        Of the input folder also the real path."""
+        For a file of the input folder also its real path.
+        """
         names, folder = self._context.scope.names_of(path), self._context.spec.input
         if folder is None:
             return names

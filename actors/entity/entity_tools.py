@@ -1,5 +1,6 @@
 """EntityTools: tools that coordinators and workers share: messages, triggers, memory for other
-runs."""
+runs.
+"""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
 """The facts about this machine: its processors, memory and system, and the labels derived from
-them."""
+them.
+"""
 
 import platform
 

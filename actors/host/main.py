@@ -73,9 +73,10 @@ def main(kinds: Mapping[str, str] = KINDS) -> None:
 
 
 def run(named: Path | None, environ: dict[str, str], kinds: Mapping[str, str]) -> int:
-    """Run the host of a folder until it ends; return the exit code. Raises AgiraphError, OSError.
+    """Run the host of a folder until it ends; return the exit code.
 
-    Raises AgiraphError, OSError."""
+    Raises AgiraphError, OSError.
+    """
     gc.freeze()  # the imported modules stay
     gc.enable()
     os.umask(0o077)
@@ -107,9 +108,10 @@ def _joined(folder: HostFolder | None, line: str, environ: Mapping[str, str]) ->
 def join(
     invitation: Invitation, name: str, labels: tuple[str, ...], folder: HostFolder
 ) -> HostRecord:
-    """Join a home, print a line about it, return the record. Raises Refused, Unavailable, OSError.
+    """Join a home, print a line about it, return the record.
 
-    Raises Refused, Unavailable, OSError."""
+    Raises Refused, Unavailable, OSError.
+    """
     record = run_loop(join_home(folder, invitation, name, labels))
     say(f"joined the home at {record.url} as host {record.name}; its files: {folder.path}")
     return record

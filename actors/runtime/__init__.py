@@ -1,2 +1,3 @@
 """The code that every process shares: start, bus, heartbeat, crash counts, quarantine, event
-reports."""
+reports.
+"""

@@ -128,9 +128,10 @@ class Scheduler:
             self._store.load_again()
 
     def _next(self) -> float | None:
-        """Return the next time at which work is due or retried; None: only a message brings work.
+        """Return the next time at which work is due or retried.
 
-        None: only a message brings work."""
+        None: only a message brings work.
+        """
         reload = self._reload_at if self._store.damaged else None
         due = [book.next_due for book in self._store.trigger_sets.values()]
         return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)

@@ -113,9 +113,10 @@ class HostRegistry:
         return host
 
     def change(self, name: str, **changes: object) -> RegisteredHost:
-        """Change fields of a host's record and return it; nothing is written without a difference.
+        """Change fields of a host's record and return it.
 
-        Nothing is written without a difference."""
+        Nothing is written without a difference.
+        """
         host = self.named(name)
         changed = host.model_copy(update=changes)
         if changed != host:

@@ -286,9 +286,10 @@ class Hosts:
         self._show(name, host)
 
     def _lose(self, name: str, host: _Host, *, may_still_run: bool) -> None:
-        """Count the processes of a silent host as ended; `may_still_run`: its lease has not ended.
+        """Count the processes of a silent host as ended.
 
-        `may_still_run`: its lease has not ended."""
+        `may_still_run`: its lease has not ended.
+        """
         host.concerned |= set(filter(None, map(agent_of, host.handles)))
         for address in host.strangers:
             self._has_ended(address)

@@ -245,9 +245,10 @@ class Supervisor:
             threading.Thread(target=self._end_after_eof, args=(loop,), daemon=True).start()
 
     def _end_after_eof(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait until stdin is closed (and, if requested, no user is left), then stop; in a thread.
+        """Wait until stdin is closed (and, if requested, no user is left), then stop.
 
-        In a thread."""
+        Runs in a thread.
+        """
         _await_eof()
         if self._options.until_unused:
             wait_until_unused(self.home)

@@ -137,9 +137,10 @@ class SupervisorService:
             raise unknown("machine", host, known)
 
     def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
-        """Record a heartbeat with the child's state; the supervisor's own shows a working router.
+        """Record a heartbeat with the child's state.
 
-        The supervisor's own shows a working router."""
+        The supervisor's own shows a working router.
+        """
         heartbeats = self._children.hangs.heartbeats
         was_suspect = (
             heartbeats.record_router()

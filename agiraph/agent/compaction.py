@@ -149,9 +149,10 @@ def _only_saves(group: Group) -> bool:
 
 
 def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
-    """Return the last groups with at most `budget` tokens; the very last group is truncated to fit.
+    """Return the last groups with at most `budget` tokens.
 
-    The very last group is truncated to fit."""
+    The very last group is truncated to fit.
+    """
     kept: list[Group] = []
     left = budget
     for group in reversed(groups[-LAST_GROUPS:]):

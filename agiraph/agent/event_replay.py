@@ -144,9 +144,10 @@ def noticed(record: ConversationRecord, place: str) -> ReplayedEvent | None:
 def compacted(
     record: ConversationCompacted, place: str, more: Mapping[str, int] | None = None
 ) -> ReplayedEvent:
-    """Return the event of a compaction, the step at `place`; `more` are further fields of its data.
+    """Return the event of a compaction, the step at `place`.
 
-    `more` are further fields of its data."""
+    `more` are further fields of its data.
+    """
     data = {
         "cause": record.cause,
         "tokens_before": record.tokens_before,

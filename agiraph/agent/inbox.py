@@ -104,7 +104,7 @@ class EntityInbox:
     def take_into(
         self, conversation: Conversation, *, with_followups: bool
     ) -> list[IncomingMessage]:
-        """Return the messages that enter `conversation` now, acknowledged after its next append.!!
+        """Return the messages that enter `conversation` now, acknowledged after its next append.
 
         Messages that the conversation has already received are acknowledged at once and omitted.
         """

@@ -52,9 +52,10 @@ class RepeatedCalls:
         return replace(self, warned_at=count)
 
     def called(self, call: ToolCall, result: CallFinished, *, is_last: bool) -> "RepeatedCalls":
-        """Return the streak after a finished call; `is_last`: no other call of its answer is open.
+        """Return the streak after a finished call.
 
-        `is_last`: no other call of its answer is open."""
+        `is_last`: no other call of its answer is open.
+        """
         mine = _signature(call, result)
         is_new = self.is_new or _is_news(result)
         running = replace(self, pending=(*self.pending, mine), is_new=is_new)

@@ -195,7 +195,8 @@ class PauseState:
 @dataclass(slots=True)
 class Transcript:
     """The state of one conversation. `said_message` is the message id of the model's last answer,
-    `has_called` whether it had calls. `before` is the last ended node, if the turns show it."""
+    `has_called` whether it had calls. `before` is the last ended node, if the turns show it.
+    """
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)

@@ -165,9 +165,10 @@ class AccessMiddleware:
             raise
 
     def _browser(self, headers: RawHeaders, call: AuditedCall) -> Principal:
-        """Return the caller of a login cookie; ApiError unless one of our own pages sent the call.
+        """Return the caller of a login cookie.
 
-        ApiError unless one of our own pages sent the call."""
+        Raises ApiError unless one of our own pages sent the call.
+        """
         given = cookies(headers, self._keys.cookie)
         if not given:
             raise ApiError(401, NEEDED)
@@ -273,9 +274,10 @@ def _stays_open(scope: Scope) -> bool:
 
 
 def _headers_of(refusal: ApiError) -> dict[str, str]:
-    """Return the headers of a refusal that tell the client how to react; one closes the connection.
+    """Return the headers of a refusal that tell the client how to react.
 
-    One closes the connection."""
+    One of the headers closes the connection.
+    """
     headers: dict[str, Any] = {"connection": "close"}
     if isinstance(refusal, TooManyRequests):
         headers["retry-after"] = str(max(1, math.ceil(refusal.wait_seconds)))

@@ -52,7 +52,8 @@ def new_cause(now: float) -> CallCause:
 
 
 def cause_of_key(key: str, at: float, *, is_again: bool) -> CallCause:
-    """Return the cause of a call with an Idempotency-Key; `at` is the time of the first such call.
+    """Return the cause of a call with an Idempotency-Key.
 
-    `at` is the time of the first such call."""
+    `at` is the time of the first such call.
+    """
     return CallCause(sha256(key.encode()).hexdigest(), at, is_again)

@@ -87,7 +87,7 @@ def _view(
 
 
 def _sizes(root: Path, folder: str) -> dict[str, int]:
-    """Return file sizes in bytes by path (`spelled`) in a folder; {} without the folder.
+    """Return file sizes in bytes by path (`spelled`) in a folder.
 
     {} without the folder.
     """

@@ -67,9 +67,10 @@ def is_sent(path: Path) -> bool:
 
 
 class _Outlet(io.RawIOBase):
-    """A writable buffer for a zip file in progress; `take` returns and removes the written bytes.
+    """A writable buffer for a zip file in progress.
 
-    `take` returns and removes the written bytes."""
+    `take` returns and removes the written bytes.
+    """
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

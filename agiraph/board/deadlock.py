@@ -21,9 +21,10 @@ from agiraph.core.models import Worker, WorkNode
 
 @dataclass(frozen=True, slots=True)
 class WaitingNode:
-    """A stuck node's obstacle: the stuck node `by` that it waits for; `why` is a sentence about it.
+    """A stuck node's obstacle: the stuck node `by` that it waits for.
 
-    `why` is a sentence about it."""
+    `why` is a sentence about it.
+    """
 
     by: NodeId
     why: str
@@ -103,9 +104,10 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingN
 
 
 def _keeper(board: Board, worker: Worker, live: set[NodeId]) -> NodeId | None:
-    """Return the stuck node that keeps a worker busy or reserved; None if the worker can be free.
+    """Return the stuck node that keeps a worker busy or reserved.
 
-    None if the worker can be free."""
+    None if the worker can be free.
+    """
     if worker.node is not None and worker.node not in live:
         return worker.node
     for node in board.nodes.values():

@@ -25,7 +25,7 @@ class BoardCache:
         self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}
 
     def of(self, run: RunHome) -> Board:
-        """Return the board of a run, empty before its journal exists. Raises OSError, Corrupt.
+        """Return the board of a run, empty before its journal exists.
 
         Raises OSError, Corrupt.
         """

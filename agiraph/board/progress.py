@@ -194,9 +194,10 @@ def _reason(board: Board, found: Standstill) -> str:
 
 
 def lines_of(found: Standstill) -> list[str]:
-    """Return one line per waiting entity: its name, its wait, and since when; at most MOST_LINES.
+    """Return one line per waiting entity: its name, its wait, and since when.
 
-    At most MOST_LINES."""
+    At most MOST_LINES.
+    """
     lines = [f"{_who(one)} waits {one.waits} since {iso(one.since)}" for one in found.waiting]
     if len(lines) <= MOST_LINES:
         return lines

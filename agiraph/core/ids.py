@@ -193,7 +193,8 @@ def is_plain_name(text: str) -> bool:
 
 def agent_of(address: str) -> AgentId | None:
     """Return the agent that an address belongs to, or None for the address of a service such as the
-    broker."""
+    broker.
+    """
     agent, slash, _ = address.partition("/")
     return AgentId(agent) if slash and agent not in NO_AGENTS else None
 

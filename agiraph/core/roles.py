@@ -94,7 +94,8 @@ class RoleTeamSpec(Record):
 
     def agent_of(self, role: str) -> str:
         """Return the agent of a role as turns name it: 'default' for the run's model, 'user' for
-        USER."""
+        USER.
+        """
         if role == USER:
             return USER
         return self.roles[role].agent or "default"

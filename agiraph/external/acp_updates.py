@@ -121,9 +121,10 @@ def _commands(known: JsonObject, judged: object) -> tuple[list[str], list[str]]:
 
 
 def _without(texts: Iterable[str], *others: object) -> list[str]:
-    """Return each of `texts` once, without `others`; those after MOST_TEXTS are joined to one text.
+    """Return each of `texts` once, without `others`.
 
-    Those after MOST_TEXTS are joined to one text."""
+    Those after MOST_TEXTS are joined to one text.
+    """
     left_out = set(others)
     found = [text for text in dict.fromkeys(texts) if text not in left_out]
     return [*found[:MOST_TEXTS], *filter(None, ["\n".join(found[MOST_TEXTS:])])]
@@ -318,9 +319,10 @@ def _pairs(values: Mapping[str, str]) -> list[JsonObject]:
 
 
 def option_for(options: list[JsonObject], *, is_allowed: bool) -> str | None:
-    """Return the id of the option that allows once, or rejects (preferably once); None if missing.
+    """Return the id of the option that allows once, or rejects (preferably once).
 
-    None if missing."""
+    None if the agent offers no such option.
+    """
     wanted = ("allow_once",) if is_allowed else ("reject_once", "reject_always")
     by_kind = {str(option.get("kind")): option.get("optionId") for option in reversed(options)}
     ids = (by_kind.get(kind) for kind in wanted)

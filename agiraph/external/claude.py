@@ -84,9 +84,10 @@ class ClaudeDriver(Driver):
         return _respond({"subtype": "success", "request_id": request, "response": response})
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why the agent failed: the problem of its last turn, or of its exit code; else ''.
+        """Return why the agent failed: the problem of its last turn, or of its exit code.
 
-        Else ''."""
+        '' if the agent did not fail.
+        """
         if exit_code == 1 and self._is_interrupted:
             exit_code = 0  # normal after an interrupted turn
         return super().verdict(exit_code, stderr)

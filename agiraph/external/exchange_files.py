@@ -95,9 +95,10 @@ class ExchangeFolder:
         return found.text.strip() if found else ""
 
     def move_beside(self, node: Path) -> None:
-        """Move the exchange files that are not published into the folder `node`; may be repeated.
+        """Move the exchange files that are not published into the folder `node`.
 
-        May be repeated."""
+        A repeated call is harmless.
+        """
         for name in NOT_PUBLISHED:
             if is_file(self.folder / name):
                 move(self.folder / name, node / name)

@@ -33,9 +33,10 @@ class JsonLinesReader:
         self.noise = ""
 
     def objects(self, data: bytes) -> list[JsonObject]:
-        """Return the JSON objects in the lines that `data` completes; b"" completes the last line.
+        """Return the JSON objects in the lines that `data` completes.
 
-        B"" completes the last line."""
+        An empty `data` completes the last line.
+        """
         found: list[JsonObject] = []
         for line in self._lines.feed(data or b"\n"):
             if not line.is_whole:

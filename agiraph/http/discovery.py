@@ -105,10 +105,10 @@ def _last_error(home: Path) -> str:
 
 
 def _is_in_state(pid: int, states: bytes) -> bool:
-    """Whether the process `pid` is in one of the states of proc(5), such as b"TtZ"; False if
-    unknown.
+    """Whether the process `pid` is in one of the states of proc(5), such as b"TtZ".
 
-    False if unknown."""
+    False if unknown.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
             return file.read().rpartition(b")")[2].split()[0] in states

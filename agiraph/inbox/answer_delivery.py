@@ -96,9 +96,10 @@ class AnswerDelivery:
             await self._news.next(self._sleep_seconds(is_all_out))
 
     def _sleep_seconds(self, is_all_out: bool) -> float | None:
-        """Return the seconds until the next check if no signal comes first; None: no check is due.
+        """Return the seconds until the next check if no signal comes first.
 
-        None: no check is due."""
+        None: no check is due.
+        """
         seconds = [] if is_all_out else [RETRY_SECONDS]
         if self._check_at is not None:
             seconds.append(self._check_at - self._clock.monotonic())

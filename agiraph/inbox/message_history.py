@@ -95,9 +95,10 @@ class MessageHistory:
             seq = found[-1].seq
 
     def find(self, agent: str, id: str) -> ConversationMessageView:
-        """Return an agent's message by its id or a beginning of its id. Raises ApiError 404, 409.
+        """Return an agent's message by its id or a beginning of its id.
 
-        Raises ApiError 404, 409."""
+        Raises ApiError 404, 409.
+        """
         wanted = "id >= ? AND id < ? AND +agent = ? LIMIT 2"  # by the index of ids
         found = self._read(wanted, id, f"{id}\U0010ffff", agent)
         if len(found) == 1:

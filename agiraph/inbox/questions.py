@@ -155,9 +155,10 @@ class QuestionStore:
         return None
 
     def withdraw_one(self, id: QuestionId, reason: str, at: float) -> Question:
-        """Withdraw an open question; its askers receive that outcome, because they may be waiting.
+        """Withdraw an open question.
 
-        Its askers receive that outcome, because they may be waiting."""
+        Its askers receive that outcome, because they may be waiting.
+        """
         record = {"type": "withdrawn", "id": id, "silent": False}
         self._write(record | {"reason": reason, "at": at})
         return self._case(id).question

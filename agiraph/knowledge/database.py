@@ -43,7 +43,8 @@ class KnowledgeDatabase:
 
     async def use(self, work: Callable[[KnowledgeStore], T]) -> T:
         """Return the result of `work` on the store. Raises KnowledgeUnavailable, OSError (full
-        disk)."""
+        disk).
+        """
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._use, work)
 
     def _use(self, work: Callable[[KnowledgeStore], T]) -> T:

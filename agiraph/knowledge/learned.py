@@ -115,9 +115,10 @@ class RunInsight(Record):
 
 
 class FinishedRun(Record):
-    """The data of an ended run from which knowledge is made. `reason` is the reason of a failure.
+    """The data of an ended run from which knowledge is made.
 
-    `reason` is the reason of a failure."""
+    `reason` is the reason of a failure.
+    """
 
     agent: str
     run: str

@@ -42,7 +42,7 @@ class Packer:
         return self._tools[1]
 
     def pack(self, turns: Sequence[Turn]) -> tuple[bytes, ...]:
-        """Return the turns packed, in order; a known turn object is not packed again.
+        """Return the turns packed, in order.
 
         A turn object seen in the last call is not packed again.
         """

@@ -35,9 +35,10 @@ FENCE = "---"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill: its text and files are in `folder`. `problem` says why the skill cannot be used.
+    """One skill: its text and files are in `folder`.
 
-    `problem` says why the skill cannot be used."""
+    `problem` says why the skill cannot be used.
+    """
 
     name: str
     description: str
@@ -159,9 +160,10 @@ def _read_front(folder: Path, file: Path, source: Source) -> Skill:
 
 
 def _front_matter(text: str) -> dict[str, object]:
-    """Return the YAML front matter of a SKILL.md. Raises InvalidInput if it is missing or invalid.
+    """Return the YAML front matter of a SKILL.md.
 
-    Raises InvalidInput if it is missing or invalid."""
+    Raises InvalidInput if it is missing or invalid.
+    """
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != FENCE:
         raise InvalidInput("it does not begin with a line of three dashes and its name")

@@ -35,7 +35,8 @@ def meant(
     known: Collection[str] | None = None,
 ) -> Thing:
     """Return the result of `agiraph.core.naming.meant`. Raises ApiError 404, 409 with the
-    candidates."""
+    candidates.
+    """
     with _refusing():
         return naming.meant(kind, text, names, show, known)
 

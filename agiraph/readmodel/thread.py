@@ -160,9 +160,9 @@ class Thread:
 def thread_page(
     log: EventLog, after: int, limit: int, before: int | None, wanted: ThreadFilter
 ) -> ThreadPageView:
-    """Return the entries that changed after event `after`, or those before `before`.
+    """Return the entries that changed after event `after`.
 
-    With `before`: the last entries that began before that event. Raises Corrupt, OSError.
+    With `before`, instead the last entries that began before that event. Raises Corrupt, OSError.
     """
     if before is not None:
         return _page_before(log, before, limit, wanted)

@@ -52,7 +52,8 @@ class RoleDecision(Record):
 
 def decision_of(value: object) -> RoleDecision:
     """Return the decision of a JSON value that fits `SCHEMA`. Raises InvalidInput if it is
-    empty."""
+    empty.
+    """
     decision = RoleDecision.model_validate(value)
     if not decision.said:
         raise InvalidInput("the decision says nothing: its message and final_response are empty")

@@ -139,9 +139,10 @@ class AgenticTeamMCPClient:
 
     @asynccontextmanager
     async def _connected(self) -> "AsyncIterator[Client]":
-        """Yield an MCP client of a server in this process; its home has a supervisor in the block.
+        """Yield an MCP client of a server in this process.
 
-        Its home has a supervisor in the block."""
+        Its home has a supervisor in the block.
+        """
         try:
             from mcp import Client
         except ImportError:

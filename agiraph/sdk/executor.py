@@ -34,7 +34,8 @@ class Scheduler:
 
     def ready(self, completed: Collection[str] = ()) -> list[str]:
         """Return the ids of the nodes that may begin after the `completed` ones. Raises
-        InvalidInput."""
+        InvalidInput.
+        """
         ids = [node.id for node in self.graph.nodes]
         for done in completed:
             if done not in ids:

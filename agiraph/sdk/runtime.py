@@ -211,9 +211,10 @@ def _close(stream: "ref[Generator[RunEvent, None, None]]") -> None:
 async def _in_thread(
     make: Callable[[], Generator[RunEvent, None, None]], left: threading.Event
 ) -> AsyncGenerator[RunEvent, None]:
-    """Yield the items of a generator that runs in its own thread; `left` is set when we stop early.
+    """Yield the items of a generator that runs in its own thread.
 
-    `left` is set when we stop early."""
+    `left` is set when we stop early.
+    """
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[RunEvent | BaseException | None] = asyncio.Queue()
 

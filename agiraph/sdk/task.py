@@ -173,7 +173,8 @@ def seconds_of(timeout: float | None) -> float | None:
 
 
 def limit_of(budget: float | str | None) -> NamedLimit:
-    """Return the budget of a run; a number is in US dollars, None is no limit. Raises InvalidInput.
+    """Return the budget of a run; a number is in US dollars, None is no limit.
 
-    Raises InvalidInput."""
+    Raises InvalidInput.
+    """
     return NamedLimit() if budget is None else parse_budget(str(budget))

@@ -204,9 +204,10 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
-        """Return the budgets with these scopes and keys; for an agent also its triggers' budgets.
+        """Return the budgets with these scopes and keys.
 
-        For an agent also its triggers' budgets."""
+        For an agent also its triggers' budgets.
+        """
         wanted = {(scope, key, period): True for scope, key in keys for period in PERIODS}
         agents = {key for scope, key, _ in wanted if scope == "agent"}
         for place in self._set:

@@ -18,9 +18,10 @@ class AgentFolders:
         self._logged: set[str] = set()
 
     def names(self) -> list[str]:
-        """Return the sorted names of the folders, without hidden ones; [] if `folder` is missing.
+        """Return the sorted names of the folders, without hidden ones.
 
-        [] if `folder` is missing."""
+        [] if `folder` is missing.
+        """
         try:
             found = entries(self._folder)
         except FileNotFoundError:

@@ -170,7 +170,8 @@ class Database:
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of `work`, which runs in one transaction. Waits and raises like
-        `write`."""
+        `write`.
+        """
         return patiently(lambda: self._transact(work))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -191,7 +191,8 @@ def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
 
 def replace_file(path: Path, text: str, *, is_synced: bool = True) -> None:
     """Replace a file in one step; readers see the old or the new content. Without the sync it takes
-    a tenth of the time, but may be empty after a power cut. Its folders are created."""
+    a tenth of the time, but may be empty after a power cut. Its folders are created.
+    """
     replace_bytes(path, text.encode(), is_synced=is_synced)
 
 

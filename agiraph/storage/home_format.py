@@ -40,9 +40,10 @@ def format_of(home: Home) -> int | None:
 
 
 def check_format(home: Home) -> None:
-    """Raise OtherFormat if the home has another format than FORMAT; also raises Corrupt, OSError.
+    """Raise OtherFormat if the home has another format than FORMAT.
 
-    Also raises Corrupt, OSError."""
+    Also raises Corrupt, OSError.
+    """
     found = format_of(home)
     if found not in (None, FORMAT):
         raise OtherFormat(home, found)

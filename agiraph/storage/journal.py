@@ -297,9 +297,10 @@ class Journal:
 
 
 def _last_of(data: bytes) -> str:
-    """Return the checksum field at the end of `data`, which identifies a position; '' without one.
+    """Return the checksum field at the end of `data`, which identifies a position.
 
-    '' without one."""
+    '' without one.
+    """
     last = data[-CHECK_BYTES - 1 :]
     return last.decode() if last.startswith(CHECK) else ""
 

@@ -82,9 +82,10 @@ def is_left(home: Path, agent: AgentId) -> bool:
 
 
 def left_agents(home: Path) -> list[AgentId]:
-    """Return the agents whose command has ended without detaching them; their runs may have ended.
+    """Return the agents whose command has ended without detaching them.
 
-    Their runs may have ended."""
+    Their runs may have ended.
+    """
     try:
         known = [AgentId(entry.name) for entry in entries(Home(home).system.attended)]
     except OSError:

@@ -46,9 +46,10 @@ class SegmentReader:
         self._latest: dict[int, bytes] = {}
 
     def last(self) -> int:
-        """Poll the log and return the number of its last record, 0 if it is empty. Raises OSError.
+        """Poll the log and return the number of its last record, 0 if it is empty.
 
-        Raises OSError."""
+        Raises OSError.
+        """
         self._look()
         return self._last
 
@@ -107,10 +108,7 @@ class SegmentReader:
     # --- polling ---------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Read the lines written since the last poll; reopen a log that was replaced.
-
-        Reopen the log if its active file was replaced.
-        """
+        """Read the lines written since the last poll; reopen the log if its file was replaced."""
         try:
             found = os.stat(self._name, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):

@@ -172,9 +172,10 @@ class Uploads:
                     yield offer, offset
 
     def _contents(self, id: str) -> dict[str, Path]:
-        """Return the paths of files in other uploads by content digest; a path may no longer exist.
+        """Return the paths of files in other uploads by content digest.
 
-        A path may no longer exist."""
+        A path may no longer exist.
+        """
         found: dict[str, Path] = {}
         for entry in entries(self._folder):
             name = entry.name.removesuffix(MANIFEST)

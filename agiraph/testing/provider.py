@@ -155,7 +155,8 @@ def _service_at(url: str, presets: Mapping[str, ProviderPreset]) -> str:
 
 def _only_model(name: str, preset: ProviderPreset, environ: Mapping[str, str]) -> str:
     """Return the only model that a service serves. Raises InvalidInput unless there is exactly
-    one."""
+    one.
+    """
     listed = find_servers({name: preset.model_copy(update={"local": True})}, environ)[name]
     if len(listed.models) == 1:
         return listed.models[0]

@@ -97,9 +97,10 @@ def _every(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
 
 
 def _once(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
-    """Yield the first time at which the local time is `shown`; in spring's gap, the end of the gap.
+    """Yield the first time at which the local time is `shown`.
 
-    In spring's gap, the end of the gap."""
+    In spring's gap, the end of the gap.
+    """
     while _on_wall(shown.replace(tzinfo=zone), zone) != shown:
         shown += MINUTE
     yield shown.replace(tzinfo=zone).timestamp()

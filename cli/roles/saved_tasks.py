@@ -52,7 +52,8 @@ def load_tasks(path: Path) -> SavedTasks:
 
 def save_tasks(path: Path, tasks: SavedTasks) -> None:
     """Write tasks into a new file, or over a saved one. Raises InvalidInput for another
-    file."""
+    file.
+    """
     if path.exists():  # plain: the person's
         try:
             load_tasks(path)

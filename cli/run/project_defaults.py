@@ -15,9 +15,10 @@ OF_LAST_RUN: Final = ("model", "worker_model", "folder")
 
 
 class RunCommand(click.Command):
-    """A command whose options have defaults in the project file; the command line overrides these.
+    """A command whose options have defaults in the project file.
 
-    The command line overrides these."""
+    The command line overrides these.
+    """
 
     def make_context(
         self,
@@ -34,7 +35,8 @@ class RunCommand(click.Command):
 
     def _defaults(self, file: ProjectFile) -> Iterator[tuple[str, Any]]:
         """Yield the parameters that the file sets. Raises InvalidInput with the file and the
-        key."""
+        key.
+        """
         options = {option.opts[-1].removeprefix("--"): option for option in self.params}
         for key, given in file.run.items():
             option = options[key]

@@ -22,7 +22,8 @@ URL = "loopback://"
 
 class LoopbackRouter:
     """A router that runs in the caller's event loop. All its actions happen in later turns of
-    it."""
+    it.
+    """
 
     def __init__(
         self,

@@ -252,8 +252,9 @@ class AuditLog:
 
 @lru_cache(MOST_PATHS)
 def _shown_path(path: str) -> str:
-    """Return a path with texts that look like secrets replaced; cached: most calls repeat a path.
+    """Return a path with texts that look like secrets replaced.
 
-    Cached: most calls repeat a path."""
+    Cached: most calls repeat a path.
+    """
     found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
     return f"{found}..." if found is not None else str(redact(path))

@@ -213,9 +213,10 @@ class CredentialStore:
         login_seconds: float,
         user: int | None = None,
     ) -> tuple[LoginLink, str]:
-        """Create a one-time login link; return the link and its code, of which a digest is stored.
+        """Create a one-time login link.
 
-        Return the link and its code, of which a digest is stored."""
+        Return the link and its code, of which a digest is stored.
+        """
         code = LINK_MARK + secrets.token_urlsafe(32)
         link = LoginLink(
             digest=digest_of(code),

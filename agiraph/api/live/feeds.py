@@ -105,7 +105,7 @@ async def _until_gone(socket: WebSocket) -> None:
 
 
 def streamed(feed: Feed[Item], lines_of: Callable[[Item], str]) -> StreamingResponse:
-    """Return a feed as server-sent events; `lines_of` returns an event's fields for an item.
+    """Return a feed as server-sent events.
 
     `lines_of` returns the fields of an item's event, one per line.
     """

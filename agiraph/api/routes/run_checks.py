@@ -126,10 +126,7 @@ class RunCheck:
             self.worker_model = self._named_workers() or settings.worker or self.model
 
     def _named_workers(self) -> str | None:
-        """Return the first model that the request allows for workers, None if it has none.
-
-        None if the request names none.
-        """
+        """Return the first model that the request allows for workers, None if it names none."""
         try:
             self._worker_models = read_worker_models(self._request.worker_model)
         except InvalidInput as error:

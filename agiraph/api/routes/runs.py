@@ -89,9 +89,10 @@ def _found(
 
 
 def _snippet(texts: tuple[str, ...], words: list[str]) -> str:
-    """Return the text around the first of `words`, from the first of `texts` that has one; else ''.
+    """Return the text around the first of `words`, from the first of `texts` that has one.
 
-    Else ''."""
+    '' if no text contains one.
+    """
     for text in texts:
         line = " ".join(text.split())
         places = [place for word in words if (place := line.casefold().find(word)) >= 0]

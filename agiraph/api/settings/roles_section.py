@@ -81,9 +81,10 @@ def _of_role(name: str, before: Role | None, wanted: Role) -> Iterator[SettingCh
 
 
 def _own(name: str, role: Role) -> dict[str, Any]:
-    """Return the fields in which a role differs from its default; a new role has at least a title.
+    """Return the fields in which a role differs from its default.
 
-    A new role has at least a title."""
+    A new role has at least a title.
+    """
     default = default_role(name)
     own = {field: value for field, value in role if value != getattr(default, field)}
     return own or ({"title": role.title} if name not in DEFAULT_ROLES else {})

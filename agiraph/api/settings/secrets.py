@@ -22,9 +22,10 @@ ADVICE: Final = "write ${NAME} there, and set the variable where the supervisor 
 
 @dataclass(frozen=True, slots=True)
 class HiddenValue:
-    """A value at key `path` that is not shown; `raw` is its source, at index `start` of the text.
+    """A value at key `path` that is not shown.
 
-    `raw` is its source, at index `start` of the text."""
+    `raw` is its source, at index `start` of the text.
+    """
 
     path: KeyPath
     start: int

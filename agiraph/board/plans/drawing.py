@@ -240,9 +240,10 @@ def _set(layer: Sequence[Spot], width: int) -> None:
 
 
 def _edge(boxes: Sequence[Box], high: Spot, low: Spot) -> str:
-    """Return the SVG path from spot `high` to `low`; the part that ends at a box has the condition.
+    """Return the SVG path from spot `high` to `low`.
 
-    The part that ends at a box has the condition."""
+    The part that ends at a box has the condition.
+    """
     begin = high.top + BOX_HEIGHT
     bend = (low.top - begin) / 2
     path = f"M{high.x:g} {begin} C{high.x:g} {begin + bend:g} {low.x:g} {low.top - bend:g}"

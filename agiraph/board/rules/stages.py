@@ -62,9 +62,10 @@ def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e
 
 
 def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
-    """Return the next stage with these terms; missing ones are from the planned stage, or the run.
+    """Return the next stage with these terms.
 
-    Missing ones are from the planned stage, or the run."""
+    Missing ones are from the planned stage, or the run.
+    """
     run = require_running(board)
     plan = board.planned or StagePlan(name=f"Stage {len(board.stages) + 1}", contract=run.contract)
     if terms is None:

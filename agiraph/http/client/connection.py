@@ -90,9 +90,10 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> Self:
-        """Return a client of the gateway of `home`; raises NotReachable if no gateway runs there.
+        """Return a client of the gateway of `home`.
 
-        Raises NotReachable if no gateway runs there."""
+        Raises NotReachable if no gateway runs there.
+        """
         url, token = read_gateway_address(home)
         client = cls(
             url,

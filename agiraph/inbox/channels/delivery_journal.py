@@ -13,9 +13,10 @@ LONG = 2000
 
 
 class DeliveryJournal:
-    """A delivery queue on disk: a record is on disk when `write` returns. Raises Corrupt, OSError.
+    """A delivery queue on disk: a record is on disk when `write` returns.
 
-    Raises Corrupt, OSError."""
+    Raises Corrupt, OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         self.queue = DeliveryQueue()

@@ -68,9 +68,10 @@ USUAL: Final = ScanLimits()
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """The files of a project with their entries, by path; `unread` are folders without a listing.
+    """The files of a project with their entries, by path.
 
-    `unread` are folders without a listing."""
+    `unread` are folders without a listing.
+    """
 
     files: dict[str, FolderEntry] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)

@@ -153,9 +153,10 @@ class ArgumentDraw:
         return found
 
     def value(self, schema: JsonObject, field: str, depth: int) -> Any:
-        """Return a value that fits a schema; `field` is the property's name, `depth` its nesting.
+        """Return a value that fits a schema.
 
-        `field` is the property's name, `depth` its nesting."""
+        `field` is the property's name, `depth` its nesting.
+        """
         if "const" in schema:
             return schema["const"]
         if enum := schema.get("enum"):

@@ -354,9 +354,10 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:
-    """Return `settings` with the number `name` lowered to at most `most`; other values unchanged.
+    """Return `settings` with the number `name` lowered to at most `most`.
 
-    Other values unchanged."""
+    All other values stay unchanged.
+    """
     value = settings.get(name)
     return settings | {name: min(value, most)} if isinstance(value, int) else settings
 

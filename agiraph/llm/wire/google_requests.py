@@ -238,9 +238,10 @@ class _Conversation:
             self.turns.append(UserTurn(content=_text(texts, between="\n\n")))
 
     def _add_answer(self, parts: list[JsonObject]) -> None:
-        """Append the model's text and calls; thoughts are omitted, only their service reads them.
+        """Append the model's text and calls.
 
-        Thoughts are omitted, only their service reads them."""
+        Thoughts are omitted, only their service reads them.
+        """
         made = [call for part in parts if isinstance(call := field_of(part, "functionCall"), dict)]
         self._open = [self._call(call, place) for place, call in enumerate(made)]
         self._ids |= {call.id for call in self._open}

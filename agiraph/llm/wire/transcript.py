@@ -72,9 +72,10 @@ def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
 
 
 def _is_of(layout: Layout, turn: AssistantTurn) -> bool:
-    """Whether a layout still matches the turn's text and calls; the turn may have been shortened.
+    """Whether a layout still matches the turn's text and calls.
 
-    The turn may have been shortened."""
+    The turn may have been shortened.
+    """
     text = "".join(part.get("text", "") for part in layout)
     calls = [part["call"] for part in layout if "call" in part]
     return bool(layout) and text == (turn.text or "") and calls == list(range(len(turn.tool_calls)))

@@ -53,9 +53,10 @@ class NotGuarded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RepositoryPath:
-    """A path from which git takes settings or programs; `is_missing`: the path must stay missing.
+    """A path from which git takes settings or programs.
 
-    `is_missing`: the path must stay missing."""
+    `is_missing`: the path must stay missing.
+    """
 
     path: Path
     is_missing: bool = False

@@ -168,9 +168,10 @@ class RunRepository:
         return answer.code == 0
 
     async def advance(self) -> None:
-        """Fast-forward the person's checked-out branch to the result. Raises RepositoryNotUsable.
+        """Fast-forward the person's checked-out branch to the result.
 
-        Raises RepositoryNotUsable."""
+        Raises RepositoryNotUsable.
+        """
         await self._source.advance(self.about.branch, self.result)
 
     async def count(self) -> int:

@@ -1,5 +1,6 @@
 """Drawing: entries as lines of the terminal, wrapped to a width. Pure, except for Rich's
-console."""
+console.
+"""
 
 import time
 from typing import Final

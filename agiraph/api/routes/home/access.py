@@ -208,9 +208,10 @@ def _page_of(next: str) -> str:
 
 
 async def _code(request: Request, is_form: bool) -> tuple[str, str]:
-    """Return the code in a posted form or JSON body, and the page to open afterwards; ApiError 422.
+    """Return the code in a posted form or JSON body, and the page to open afterwards.
 
-    ApiError 422."""
+    Raises ApiError 422 for an invalid body.
+    """
     body = await request.body()
     try:
         if is_form:

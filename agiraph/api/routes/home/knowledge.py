@@ -250,9 +250,10 @@ def _shown(store: KnowledgeStore, id: str) -> KnowledgeNodeView:
 
 
 def _meant(store: KnowledgeStore, text: str) -> str:
-    """Return the id of the node that `text` identifies; ApiError 404, or 409 with the candidates.
+    """Return the id of the node that `text` identifies.
 
-    ApiError 404, or 409 with the candidates."""
+    Raises ApiError 404, or 409 with the candidates.
+    """
     found = store.meant(text)
     if len(found) == 1:
         return found[0]

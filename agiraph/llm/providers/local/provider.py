@@ -102,9 +102,9 @@ class LocalProvider:
         return found
 
     def _body(self, request: ModelRequest) -> bytes:
-        """Return the engine's request; a grammar limits the answer to calls or the schema.
+        """Return the body of the engine's request.
 
-        With tools or a schema, a grammar limits the answer.
+        With tools or a schema, a grammar limits the answer to calls or the schema.
         """
         rendered = as_rendered(request).model_copy(update={"response_schema": None})
         traits = PLAIN.model_copy(

@@ -1,10 +1,12 @@
 """WorkerProcesses: requests the start and end of workers' processes from the supervisor."""
 
+import asyncio
 from collections.abc import Callable
 
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.worktrees import RunWorktrees
 from actors.entity.args import WorkerArgs
+from actors.entity.sandbox_report import programs_in_words
 from actors.runtime.ask_again import ask_until_answered
 from agiraph.board import commands as c
 from agiraph.core.errors import InvalidInput, Refused
@@ -13,6 +15,7 @@ from agiraph.core.ids import SUPERVISOR, WorkerId, coordinator_address, worker_a
 from agiraph.core.models import Worker
 from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
+from agiraph.tools.shell import visible_environment
 
 
 class WorkerProcesses:
@@ -54,16 +57,18 @@ class WorkerProcesses:
         """
         self.starting.add(worker.id)
         try:
-            body = StartChild(spec=self._spec_of(worker))
+            body = StartChild(spec=await self._spec_of(worker))
             self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
         finally:
             self.starting.discard(worker.id)
 
-    def _spec_of(self, worker: Worker) -> ChildSpec:
+    async def _spec_of(self, worker: Worker) -> ChildSpec:
         stays = None
         if self._runtime.config.hosts.listen:
             stays = self._why_at_home(worker.type, worker.mode)
         host, labels = self._where(worker) if stays is None else (HOME_HOST, ())
+        is_at_home = not self._runtime.config.hosts.listen or host == HOME_HOST
+        has_tools = worker.type == "harnessed" and worker.mode == "multi_turn"
         args = WorkerArgs(
             agent=self._agent.id,
             agent_name=self._agent.name,
@@ -73,6 +78,7 @@ class WorkerProcesses:
             today=self._context.record.today,
             spec=self._agent.spec.model_copy(update={"plan": None}),
             has_leader=self._agent.leader == "model" or self._has_managers(),
+            programs=await self._programs() if is_at_home and has_tools else (),
         )
         return ChildSpec(
             address=worker_address(self._agent.id, worker.id),
@@ -86,6 +92,15 @@ class WorkerProcesses:
             host=host,
             labels=labels,
             stays=stays or "",
+        )
+
+    async def _programs(self) -> tuple[str, ...]:
+        """Return the lines about this machine's programs, which cost each worker 12 ms."""
+        context, config = self._context, self._runtime.config
+        path = visible_environment(context.environment, config.shell)["PATH"]
+        home = self._runtime.home.path.resolve()
+        return await asyncio.to_thread(
+            programs_in_words, config.sandbox, path, context.scope.input_dir, home
         )
 
     def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:

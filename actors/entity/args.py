@@ -36,7 +36,9 @@ class CoordinatorArgs(Record):
 class WorkerArgs(Record):
     """The arguments of a worker. `today` is stored, so that the worker's prompt never changes.
 
-    `spec` has no plan. `has_leader`: whether a model reads the messages to the coordinator.
+    So are `programs`, the lines of its prompt about the programs of the home's machine; a worker
+    without them looks them up on its own machine. `spec` has no plan. `has_leader`: whether a model
+    reads the messages to the coordinator.
     """
 
     agent: AgentId
@@ -47,6 +49,7 @@ class WorkerArgs(Record):
     model: str
     today: str
     has_leader: bool = True
+    programs: tuple[str, ...] = ()
 
 
 def billing(run: RunId, spec: ResolvedRunSpec, trigger: str = "") -> JsonObject:

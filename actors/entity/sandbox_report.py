@@ -56,7 +56,8 @@ class CommandPlace:
     """Where and for whom commands run: the PATH outside, the input folder, the home.
 
     `called` are the entity's name and its role; `writable` names the folders in which its commands
-    write, as its model spells them.
+    write, as its model spells them. `programs` are the lines of `programs_in_words`; without any,
+    they are looked up.
     """
 
     path: str
@@ -64,6 +65,7 @@ class CommandPlace:
     home: Path
     called: tuple[str, ...]
     writable: str
+    programs: tuple[str, ...] = ()
 
 
 def guidance_of(toolbox: Toolbox, machine: Callable[[], str]) -> str:
@@ -75,7 +77,7 @@ def guidance_of(toolbox: Toolbox, machine: Callable[[], str]) -> str:
 def machine_in_words(config: Config, place: CommandPlace) -> str:
     """Return the section of a prompt about the machine that an entity's commands see.
 
-    Blocks for some milliseconds.
+    Blocks for some milliseconds if it has to look up the programs.
     """
     sandbox, shell = find_sandbox(config.sandbox), config.shell
     if not sandbox.is_up and sandbox.is_required:
@@ -83,15 +85,16 @@ def machine_in_words(config: Config, place: CommandPlace) -> str:
     first = WALLED if sandbox.is_up else BARE.format(why=sandbox.why_missing)
     first += INPUT_WRITE if sandbox.is_up and config.sandbox.input == "write" else ""
     has_network = config.sandbox.has_network(*place.called) or not sandbox.is_up
-    tools = sandbox.tools(place.path, place.input_dir, place.home)
-    found = ", ".join(inventory(tools.path)) or "none of the usual ones"
+    programs = place.programs or programs_in_words(
+        config.sandbox, place.path, place.input_dir, place.home
+    )
     limits = [
         f"{shell.timeout_seconds:,} seconds (`timeout`: up to {shell.max_timeout_seconds:,})",
         *([f"{shell.total_memory_mb:,} MB of memory"] if shell.total_memory_mb else []),
         *([f"{shell.processes:,} processes and threads"] if shell.processes else []),
     ]
     lines = [
-        f"Programs: {found}. `command -v NAME` looks for others.",
+        *programs,
         f"Network of commands: {'yes' if has_network else 'no'}.",
         f"Limits of a command with all that it starts: {', '.join(limits)}. You see "
         f"{shell.output_limit:,} bytes of its output; the middle of a longer output is left out.",
@@ -99,9 +102,22 @@ def machine_in_words(config: Config, place: CommandPlace) -> str:
         *([place.writable] if sandbox.is_up else []),
         *([NO_HOME] if sandbox.is_up and "HOME" not in shell.environment else []),
     ]
-    if environments := _environments_in(place.input_dir):
-        lines.insert(1, f"The input has its own Python environment: {', '.join(environments)}.")
     return HEADING + first + "\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
+def programs_in_words(
+    config: SandboxConfig, path: str, input_dir: Path | None, home: Path
+) -> tuple[str, ...]:
+    """Return lines about the programs and Python environments that commands with this PATH find.
+
+    The first call in a process blocks for some milliseconds, repeated calls do not.
+    """
+    tools = find_sandbox(config).tools(path, input_dir, home)
+    found = ", ".join(inventory(tools.path)) or "none of the usual ones"
+    lines = [f"Programs: {found}. `command -v NAME` looks for others."]
+    if environments := _environments_in(input_dir):
+        lines.append(f"The input has its own Python environment: {', '.join(environments)}.")
+    return tuple(lines)
 
 
 def _environments_in(input_dir: Path | None) -> list[str]:

@@ -119,6 +119,7 @@ class WorkerContext(EntityContext):
             self.runtime.home.path.resolve(),
             (self.name, self.args.worker.role),
             OF_WORKER,
+            self.args.programs,
         )
         return machine_in_words(config, place)
 

@@ -171,6 +171,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     page = visitor.go("health")
     checked = page.get_by_text(re.compile(r"\d+ checks passed"))
     expect(checked, "nothing above the table moves it any more").to_be_visible()
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
     table = page.get_by_role("region", name="Hosts", exact=True)
     north = table.get_by_role("row", name="north")
     expect(north).to_contain_text("gpu")

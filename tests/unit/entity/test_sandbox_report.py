@@ -84,6 +84,18 @@ def test_machine_section_describes_sandbox_network_and_input(
     assert "Commands are refused until" in machine(tmp_path, required=True)
 
 
+def test_given_programs_are_shown_without_a_look_at_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def look(path: str) -> tuple[str, ...]:
+        raise AssertionError(f"looked for programs on {path}")
+
+    found(monkeypatch, WORKS)
+    monkeypatch.setattr("actors.entity.sandbox_report.inventory", look)
+    place = CommandPlace(os.defpath, None, tmp_path, ("ada",), OF_WORKER, ("Programs: abacus.",))
+    assert "- Programs: abacus.\n- Network" in machine_in_words(load_config(), place)
+
+
 def test_machine_section_names_the_limits_of_the_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from agiraph.core.concurrency import Signal
 from agiraph.core.ids import COORDINATOR_NAME, QuestionId
 from agiraph.core.models import ActivityState, EntityState
 from agiraph.messages.question import AskQuestion
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.scopes.scope import Scope
 
 
@@ -66,6 +67,7 @@ class CoordinatorContext(EntityContext):
             model=args.agent.model,
             spec=args.agent.spec,
             calls=home.calls,
+            pictures=PictureStore(home.pictures),
             hold_file=home.hold,
             environment=environment | ({"AGIRAPH_INPUT": folder} if folder else {}),
             roster=Roster(args.agent.id),

@@ -45,6 +45,7 @@ from agiraph.models.limits import limits_of
 from agiraph.storage.home import RunHome
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.command import forget_commands
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from transport.endpoint import Received
@@ -85,6 +86,7 @@ class EntityContext:
     model: str
     spec: ResolvedRunSpec
     calls: Path
+    pictures: PictureStore
     hold_file: Path
     environment: dict[str, str]
     roster: Roster

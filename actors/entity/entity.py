@@ -17,7 +17,7 @@ from actors.entity.questions import ArrivedAnswers
 from actors.entity.remote_tools import RemoteToolProcesses
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.context_window import answer_tokens
-from agiraph.core.turns import ModelRequest
+from agiraph.core.turns import ModelRequest, pictures_in
 from agiraph.models.limits import ModelLimits
 from agiraph.settings.config import Config
 from agiraph.tools.approvals.policy import ActingEntity
@@ -104,6 +104,7 @@ class Entity:
             entity=context.runtime.address,
             node_id=node.id if node else "",
             attempt=assignment.attempt if assignment else 0,
+            pictures=context.pictures.load(pictures_in(transcript.turns)),
             **billing(context.run, context.spec, node.trigger if node else transcript.woken_by),
         )
 
@@ -119,6 +120,7 @@ class Entity:
             team=team,
             environment=context.environment | {"AGIRAPH_RUN": str(context.run_home.path)},
             calls=context.calls,
+            keep_picture=context.pictures.add,
             remote_tools=self._remote_tools,
             report=context.report,
             skills=context.skills,

@@ -28,6 +28,7 @@ from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
@@ -70,6 +71,7 @@ class WorkerContext(EntityContext):
             model=args.worker.model or args.model,
             spec=args.spec,
             calls=home.calls,
+            pictures=PictureStore(home.pictures),
             hold_file=home.hold,
             environment=environment,
             roster=Roster(args.agent, self._fetch_roster),

@@ -8,7 +8,7 @@ The new conversation starts with a user turn of the kept texts; the last turns f
     statements, questions and promises to others
     the entity's own files  as a summary
     the digest              one line each, from the beginning of the conversation
-    the last turns          a call always together with its result
+    the last turns          a call always together with its result; only the last shows pictures
 
 Invariants, checked by property tests: the turns never have more tokens than allowed; each call has
 its result, each result its call, and each call the reasoning that its service requires with it; the
@@ -41,6 +41,7 @@ from agiraph.core.turns import (
     UserTurn,
     calls_in_words,
     result_in_words,
+    without_pictures,
 )
 
 SMALLEST_BUDGET = 400
@@ -87,7 +88,7 @@ def shorten(
     No call may be open. `summary` is the model's own; if it is "", the summary of an earlier
     compaction is shown.
     """
-    groups = _worth_keeping(transcript, belongings.task)
+    groups = _without_old_pictures(_worth_keeping(transcript, belongings.task))
     kept = _last_groups(groups, int(budget * LAST_TURNS_SHARE))
     kept = _with_thoughts(kept, _leaning(transcript.turns))
     dropped = groups[: len(groups) - len(kept)]
@@ -132,6 +133,12 @@ def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
     if flush is not None:
         groups += [g for g in groups_of(transcript.turns[flush + 1 :]) if not _only_saves(g)]
     return [g for g in groups if not isinstance(g[0], ToolTurn) and g != (UserTurn(content=task),)]
+
+
+def _without_old_pictures(groups: list[Group]) -> list[Group]:
+    """Return the groups, of which only the last shows its pictures."""
+    bare = [tuple(map(without_pictures, group)) for group in groups[:-1]]
+    return [*bare, *groups[-1:]]
 
 
 def _left_out(transcript: Transcript) -> list[Group]:
@@ -234,7 +241,9 @@ def _cut_turn(turn: Turn, limit: int) -> Turn:
             calls = tuple(_cut_call(call, limit) for call in turn.tool_calls)
             return AssistantTurn(text=text, tool_calls=calls, interrupted=turn.interrupted)
         case _:
-            return turn.model_copy(update={"content": cut(turn.content, limit)})
+            bare = without_pictures(turn)
+            assert not isinstance(bare, AssistantTurn)
+            return bare.model_copy(update={"content": cut(bare.content, limit)})
 
 
 def _cut_call(call: ToolCall, limit: int) -> ToolCall:

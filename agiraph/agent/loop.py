@@ -425,6 +425,7 @@ class AgentLoop:
             messages=effects.messages,
             human=effects.human,
             asked=effects.asked,
+            pictures=result.pictures,
             ts=self._entity.now(),
         )
         others = [other for other in self._transcript.open_calls if other is not opened]

@@ -9,7 +9,7 @@ from agiraph.core.ids import NodeId, RunId, message_id
 from agiraph.core.models import Assignment
 from agiraph.core.record import Record, union_adapter
 from agiraph.core.specs import ResolvedRunSpec
-from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
+from agiraph.core.turns import JsonObject, Picture, StopReason, ToolCall, ToolTurn, Turn, Usage
 
 
 class InputReceived(Record):
@@ -94,7 +94,8 @@ class CallFinished(Record):
 
     `covers` are the nodes whose end this result has shown to the model, `messages` the bus ids of
     the messages that it shows, `human` the shown texts of the human's messages among them, `asked`
-    a question to the human whose answer will arrive as a message.
+    a question to the human whose answer will arrive as a message. `pictures` are in the entity's
+    `PictureStore`.
     """
 
     kind: Literal["tool.finished"] = "tool.finished"
@@ -107,7 +108,19 @@ class CallFinished(Record):
     messages: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
     asked: str | None = None
+    pictures: tuple[Picture, ...] = ()
     ts: float
+
+    @property
+    def turn(self) -> ToolTurn:
+        """The outcome as the model is shown it."""
+        return ToolTurn(
+            call_id=self.call_id,
+            name=self.name,
+            content=self.content,
+            is_error=self.is_error,
+            pictures=self.pictures,
+        )
 
 
 class AssignmentTaken(Record):

@@ -5,6 +5,7 @@ providers refuse conversations that break them:
 
 - the results of an answer's calls follow it directly: messages received meanwhile are held back;
 - turns shown to the model never change, they are only added, so that provider caches serve them.
+  (Exception: old pictures are dropped, several at once.)
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from pydantic import TypeAdapter
 from agiraph.agent.assignment_changes import is_update
 from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.loop_detection import RepeatedCalls
+from agiraph.agent.old_pictures import drop_old_pictures
 from agiraph.agent.records import (
     AnswerPublished,
     AssignmentTaken,
@@ -47,7 +49,6 @@ from agiraph.core.models import Assignment
 from agiraph.core.turns import (
     AssistantTurn,
     ToolCall,
-    ToolTurn,
     Turn,
     Usage,
     UserTurn,
@@ -59,7 +60,7 @@ RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
 CREATES_NODES = ("create_work_node", "launch_roles")
-FOLD = 12
+FOLD = 13
 """Increased when the same records fold to a different state: older snapshots are then invalid."""
 
 
@@ -472,14 +473,9 @@ class Transcript:
         if record.name == PUBLISH and not record.is_error:
             progress.summary = str(opened.call.arguments.get("summary", ""))
             progress.learned = str(opened.call.arguments.get("learned") or "")
-        self.turns.append(
-            ToolTurn(
-                call_id=record.call_id,
-                name=record.name,
-                content=record.content,
-                is_error=record.is_error,
-            )
-        )
+        self.turns.append(record.turn)
+        if record.pictures:
+            drop_old_pictures(self.turns)
         progress.streak = progress.streak.called(opened.call, record, is_last=not self.open_calls)
         self.covered.update(record.covers)
         self.mail.add_result(opened.call, record)

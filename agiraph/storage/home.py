@@ -138,6 +138,8 @@ class WorkerHome:
     """Its journal: every turn, tool call and message."""
     calls = PathBelow(".calls")
     """Files of running tool calls, one folder per call; removed once the call is journaled."""
+    pictures = PathBelow(".pictures")
+    """The pictures that its conversation shows (`agiraph/tools/pictures/store.py`)."""
     outside = PathBelow("outside")
     """The HOME of its external agent. Written by that agent."""
     process_guard = PathBelow(".process_guard")
@@ -218,6 +220,8 @@ class AgentHome:
     """The coordinator's journal, one across runs."""
     calls = PathBelow(".calls")
     """Files of the coordinator's running tool calls, like a worker's."""
+    pictures = PathBelow(".pictures")
+    """The pictures that the coordinator's conversation shows, like a worker's."""
     hold = PathBelow(".held.json")
     """The coordinator's state while it is paused or waits for the human, like a worker's."""
     events = PathBelow("events.jsonl")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agiraph.core.record import Record
 from agiraph.core.specs import ABOUT_MACHINES
-from agiraph.core.turns import JsonObject, ToolSchema
+from agiraph.core.turns import JsonObject, Picture, ToolSchema
 from agiraph.mcp.schemas import parameters_of
 from agiraph.settings.prompt_folder import read
 from agiraph.tools.ports import EntityKind, ToolContext
@@ -39,7 +39,17 @@ Duration = Annotated[str, BeforeValidator(_seconds_as_text)]
 """A duration such as 90s or 10m; a bare number, which models also write, is in seconds."""
 
 P = TypeVar("P", bound=ToolParams)
-ToolOutput = str | JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class PictureOutput:
+    """A result with pictures, which are in the entity's store."""
+
+    text: str
+    pictures: tuple[Picture, ...]
+
+
+ToolOutput = str | JsonObject | PictureOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class CallRecovery(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P]):
-    """One tool. `run` returns the model's result, text or an object; it raises Refused, OSError.
+    """One tool. `run` returns the model's result; it raises Refused, OSError.
 
     `idempotent`: a second run with the same arguments does no harm, so a call that a crash
     interrupted may be repeated. (Requests to the team are always idempotent: the call's id makes a

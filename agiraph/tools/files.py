@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import errno
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field
@@ -22,7 +23,9 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.walk import UnsafeFile
-from agiraph.tools.base import ToolParams, tool
+from agiraph.tools.base import ToolOutput, ToolParams, tool
+from agiraph.tools.pictures.kinds import SUFFIXES, FileKind, kind_of_file
+from agiraph.tools.pictures.rendering import show_file
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.scope import Scope
 
@@ -36,6 +39,7 @@ WRITTEN_AT_ONCE = 64 * 1024
 class ReadFileParams(ToolParams):
     path: str = Field(description="the file, for example notes.md or input/data.csv")
     offset: int = Field(default=0, ge=0, description="the first byte to show; 0 is the beginning")
+    page: int = Field(default=1, ge=1, description="the page of a PDF file")
 
 
 class WriteFileParams(ToolParams):
@@ -53,12 +57,25 @@ class ReadRefParams(ToolParams):
     offset: int = Field(default=0, ge=0, description="the first byte to show")
 
 
-@tool("Read a text file that you may see.", idempotent=True)
-async def read_file(context: ToolContext, params: ReadFileParams) -> str:
-    """Return a file's text from `offset` on, at most `files.read_limit` bytes of it."""
+@tool("Read a text file that you may see, or look at an image or a PDF page.", idempotent=True)
+async def read_file(context: ToolContext, params: ReadFileParams) -> ToolOutput:
+    """Return a file's text from `offset` on, at most `files.read_limit` bytes, or its picture."""
     path = context.scope.to_read(params.path)
     limit = context.config.files.read_limit
+    if (kind := await asyncio.to_thread(_picture_kind, path, params)) is not None:
+        return await show_file(context, path, params.path, kind, params.page)
     return await asyncio.to_thread(_read_text, path, params.path, params.offset, limit)
+
+
+def _picture_kind(path: Path, params: ReadFileParams) -> FileKind | None:
+    """Return the kind of an image or a PDF file, None for any other; refuse an empty image."""
+    with suppress(UnsafeFile):  # reading it as text gives the reason
+        if (kind := kind_of_file(path)) is not None:
+            return kind
+        status = status_of(path)
+        if path.suffix.lower() in SUFFIXES and status is not None and not status.st_size:
+            raise InvalidInput(f"'{params.path}' cannot be shown: it is empty (0 bytes)")
+    return None
 
 
 def _read_text(path: Path, shown: str, offset: int, limit: int, further: str = "") -> str:

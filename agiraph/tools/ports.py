@@ -243,7 +243,8 @@ class RemoteTools:
 class ToolContext:
     """The context of a tool call besides its parameters.
 
-    `calls` is the entity's folder for data that its running calls keep for its next incarnation.
+    `calls` is the entity's folder for data that its running calls keep for its next incarnation,
+    `keep_picture` stores a picture that a result shows, and returns its digest.
     `report` reports an event about a tool's action; reported again with the same key (its third
     argument) it is one event. `skills` are the skills listed in its prompt. `prepare` is awaited
     before each call. `cycle_began_at` is the start of the current cycle of an infinite run, in
@@ -257,6 +258,7 @@ class ToolContext:
     team: Team
     environment: dict[str, str]
     calls: Path
+    keep_picture: Callable[[bytes], str]
     remote_tools: RemoteTools = field(default_factory=RemoteTools)
     report: Callable[..., None] = lambda event, data, key="": None
     skills: tuple[Skill, ...] = ()

@@ -18,7 +18,7 @@ from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
 from agiraph.settings.yaml_text import keys_of, model_at
-from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine
+from agiraph.tools.base import PictureOutput, Tool, ToolParams, as_json, on_one_machine
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.more_tools import find_tools, short_schema, use_tool
 from agiraph.tools.ports import EntityKind, ToolContext
@@ -166,6 +166,9 @@ class Toolbox:
             content = await tool.run(context, _parameters(tool, call))
         except (Refused, OSError) as error:
             return _failed(call, error, context)
+        if isinstance(content, PictureOutput):
+            shown = _turn(call, content.text)
+            return shown.model_copy(update={"pictures": content.pictures})
         return _turn(call, content if isinstance(content, str) else as_json(content))
 
     async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:

@@ -16,21 +16,14 @@ import msgpack
 
 import agiraph
 from agiraph.core.errors import Refused
+from agiraph.tools.sandbox.own_code import own_code
 from agiraph.tools.sandbox.sandbox import Sandbox
 
 JsonObject = dict[str, Any]
 HEAD_BYTES = 4
-PACKAGES = ("site-packages", "dist-packages")
 LONGEST_ANSWER = 64 * 1024 * 1024
 SEEN = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-
-
-def own_code() -> list[Path]:
-    """Return the folders with the code of Agiraph: the package, and the packages it imports."""
-    folders = (Path(entry) for entry in sys.path if entry)
-    found = [folder for folder in folders if folder.name in PACKAGES and folder.is_dir()]
-    return [Path(agiraph.__file__).parent, *dict.fromkeys(found)]
 
 
 class ReaderProcess:

@@ -19,6 +19,7 @@ from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
 from agiraph.settings.config import load_config
 from agiraph.storage.home import AgentHome, RunHome
 from agiraph.tools.base import CallRecovery, Tool, ToolParams
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.ports import Team, ToolContext
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
@@ -150,7 +151,8 @@ class FakeEntity:
         scope = Scope.for_worker(
             AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
         )
-        return ToolContext("worker", key, scope, load_config(), Team(), {}, self.folder / ".calls")
+        calls, pictures = self.folder / ".calls", PictureStore(self.folder / ".pictures").add
+        return ToolContext("worker", key, scope, load_config(), Team(), {}, calls, pictures)
 
     def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
         return self.asking(opened)

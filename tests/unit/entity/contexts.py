@@ -10,6 +10,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.specs import ResolvedRunSpec
+from agiraph.tools.pictures.store import PictureStore
 from tests.fakes.fake_runtime import FakeRuntime
 
 
@@ -30,6 +31,7 @@ def entity_context(
         model="a/b",
         spec=ResolvedRunSpec(goal="Work", model="a/b", worker_model="a/b"),
         calls=home / ".calls",
+        pictures=PictureStore(home / ".pictures"),
         hold_file=home / ".held.json",
         environment={},
         roster=roster or Roster(AgentId(agent)),

@@ -15,6 +15,7 @@ from agiraph.core.turns import ModelRequest, ToolTurn, Turn, UserTurn
 from agiraph.llm.embedded.script import ScriptProvider
 from agiraph.settings.config import configs_folder, load_config
 from agiraph.storage.home import AgentHome, NodeHome
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.ports import EntityKind, Team, ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 from agiraph.tools.scopes.scope import Scope
@@ -138,6 +139,7 @@ class ScriptTeam:
             team=EntityTeam(self, entity),
             environment=environment,
             calls=self.run.path / ".calls",
+            keep_picture=PictureStore(self.run.path / ".pictures").add,
         )
 
     def assign(self, node: Node, task: str, refs: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolTurn
 from agiraph.settings.config import Config, load_config
 from agiraph.storage.home import AgentHome, NodeHome, RunHome
+from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.ports import (
     EntityKind,
     NewQuestion,
@@ -142,6 +143,7 @@ class EntityTools:
             team=self.team,
             environment=self.environment,
             calls=self.run.worker("ada-1").calls,
+            keep_picture=PictureStore(self.run.worker("ada-1").pictures).add,
             report=self.report,
         )
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.tools.web.reader_process import ReaderProcess, own_code
+from actors.tools.web.reader_process import ReaderProcess
 from agiraph.core.errors import Refused
 from agiraph.settings.config import load_config
+from agiraph.tools.sandbox.own_code import own_code
 from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import Sandbox
 

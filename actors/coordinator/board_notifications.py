@@ -43,19 +43,21 @@ class BoardNotifications:
     def take(self) -> list[InputReceived]:
         """Return all notifications as one turn, and mark them as seen."""
         lines = self._lines()
+        covers = tuple(node for _, node, _ in lines if node)
         self._noticed = self._board_service.store.count
         self._noticed_deadlocks = len(self._board_service.board.deadlocks)
         self._noticed_standstill = self._board_service.board.standstill
         self._board_service.store.forget(self._noticed)
         if not lines:
             return []
-        triggers = {trigger for _, trigger in lines}
+        triggers = {trigger for _, _, trigger in lines}
         return [
             InputReceived(
-                content="\n".join(line for line, _ in lines),
+                content="\n".join(line for line, _, _ in lines),
                 from_name=BOARD_NAME,
                 ts=self._context.now(),
                 board_seq=self._noticed,
+                covers=covers,
                 trigger=(triggers.pop() or None) if len(triggers) == 1 else None,
             )
         ]
@@ -72,16 +74,23 @@ class BoardNotifications:
         is_new = is_notice and found != self._noticed_standstill
         return is_new or len(board.deadlocks) > self._noticed_deadlocks
 
-    def _lines(self) -> list[tuple[str, str]]:
-        """Return the line of each event and the trigger that caused it ('' without a trigger)."""
+    def _lines(self) -> list[tuple[str, NodeId | None, str]]:
+        """Return the line of each event, the node that ended, and the trigger that caused it.
+
+        Without a trigger it is ''.
+        """
         board, covered = self._board_service.board, self._context.transcript.covered
         fresh = _without_retried(self._board_service.store.since(self._noticed))
         lines = [(event, notice(board, event, covered)) for event in fresh]
-        return [(line, self._trigger_of(event)) for event, line in lines if line]
+        return [(line, _ended(event), self._trigger_of(event)) for event, line in lines if line]
 
     def _trigger_of(self, event: e.BoardEvent) -> str:
         node = self._board_service.board.nodes.get(getattr(event, "node_id", NodeId("")))
         return node.trigger if node is not None else ""
+
+
+def _ended(event: e.BoardEvent) -> NodeId | None:
+    return event.node_id if isinstance(event, e.NodeCompleted | e.NodeFailed) else None
 
 
 def _without_retried(events: Sequence[e.BoardEvent]) -> list[e.BoardEvent]:

@@ -152,7 +152,7 @@ class CoordinatorActor:
             "coordinator_short" if is_short else "coordinator",
             agent=context.args.agent,
             soul=context.files.soul().strip(),
-            goal=context.files.goal().strip(),
+            goal=context.files.goal_for_prompt(context.args.agent.goal),
             skills=skills.listing(context.skills),
             memory=memory or "(empty)",
             guidance=f"{guidance}\n\n{self._lent_tools}" if self._lent_tools else guidance,

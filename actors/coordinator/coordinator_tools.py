@@ -25,9 +25,10 @@ from agiraph.board.names import find_node, find_worker
 from agiraph.board.repeats import whole_spec
 from agiraph.board.rules.plans import is_of_plan
 from agiraph.board.rules.sub_nodes import is_coordinators
-from agiraph.board.view import board_view, ending_in_words, waited_row
+from agiraph.board.view import board_view, ending_in_words, known_row, waited_row
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId
+from agiraph.core.models import WorkNode
 from agiraph.core.node_changes import NodeChanges, NodeRequest
 from agiraph.core.specs import StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
@@ -96,11 +97,18 @@ class CoordinatorTools(EntityTools):
                 note = await self._until_news(ids, timeout_seconds)
         have_ended = bool(ids) and self._have_ended(ids)
         board = self._board
-        self._covered.extend(node for node in ids if board.nodes[node].has_ended)
-        rows = tuple(waited_row(board, board.nodes[node]) for node in ids)
+        rows = tuple(self._told_once(board.nodes[node]) for node in ids)
         if note and not have_ended:
             return WaitOutcome(rows, note=note)
         return WaitOutcome(nodes=rows, interrupted_by_message=not have_ended)
+
+    def _told_once(self, node: WorkNode) -> JsonObject:
+        """Return the whole row of a node, or one line if the model has read of its end before."""
+        if node.has_ended and node.id in self._context.transcript.covered and not node.retried_by:
+            return known_row(self._board, node)
+        if node.has_ended:
+            self._covered.append(node.id)
+        return waited_row(self._board, node)
 
     async def _until_news(self, ids: list[NodeId], seconds: float | None) -> str:
         """Wait for the end of nodes, a message or an alarm; return a note at the timeout."""
@@ -193,7 +201,7 @@ class CoordinatorTools(EntityTools):
         cause = self._context.cause(call_id)
         self._board_service.execute(c.Reconvene(assessment, cause, decided))
         refused = fill_board(self._board_service, self._context.spec.plan)
-        closed = closed_stage(self._board, cause)
+        closed = closed_stage(self._board, cause, self._told_once)
         return closed | ({"problem": refused} if refused else {})
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:

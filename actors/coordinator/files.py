@@ -42,6 +42,7 @@ MOST_RESULT_BYTES = 65_536
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
 SHOWN_OF_MEMORY = 24_000
+GOAL_TOLD = "It has the goal of this run: the message that begins with `# Goal`."
 
 
 class AgentFiles:
@@ -97,6 +98,11 @@ class AgentFiles:
     def goal(self) -> str:
         """Return the main objective: the goal, or the text that a person has put in its place."""
         return read_shown(self.home.goal)
+
+    def goal_for_prompt(self, goal: str) -> str:
+        """Return the text of GOAL.md for a prompt; the first message of a run has its `goal`."""
+        text = self.goal()
+        return GOAL_TOLD if text == goal_text(goal) else text.strip()
 
     def write_spec(self, node: WorkNode) -> None:
         """Write the specification and the refs of a node, unless the files have this content."""

@@ -1,6 +1,7 @@
 """Stages for the coordinator's tools: launch a stage with its roles, describe a closed stage."""
 
 import os
+from collections.abc import Callable
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
@@ -11,6 +12,7 @@ from agiraph.board.board import Board
 from agiraph.board.rules.stages import node_contract
 from agiraph.board.view import node_row
 from agiraph.core.errors import Refused
+from agiraph.core.models import WorkNode
 from agiraph.core.specs import AskedAgent, StageSpec
 from agiraph.core.turns import JsonObject
 
@@ -86,12 +88,15 @@ def hired_worker(board: Board, cause: str) -> JsonObject:
     return {"worker_id": worker.id, "name": worker.name}
 
 
-def closed_stage(board: Board, cause: str) -> JsonObject:
-    """Return {"stage", "nodes", "went_on_without", "next"} of the stage that `cause` closed."""
+def closed_stage(board: Board, cause: str, row: Callable[[WorkNode], JsonObject]) -> JsonObject:
+    """Return {"stage", "nodes", "went_on_without", "next"} of the stage that `cause` closed.
+
+    `row` returns the line of a node.
+    """
     stage = next(stage for stage in board.stages if stage.closed_by == cause)
     return {
         "stage": stage.name,
-        "nodes": [node_row(board, board.nodes[node]) for node in stage.nodes],
+        "nodes": [row(board.nodes[node]) for node in stage.nodes],
         "went_on_without": [board.nodes[node].name for node in stage.stragglers],
         "next": _next_stage(board),
     }

@@ -19,7 +19,7 @@ class InputReceived(Record):
     reports, `trigger` the trigger that fired it, `answers` the question to the human that it
     settles. `warns_of`: it warns that the node's time or another limit is near; an external agent
     that has ended is not started again for such a message. `assignment`: the changed assignment,
-    which applies from here on.
+    which applies from here on. `covers` are the nodes of whose end it tells.
     """
 
     kind: Literal["heard"] = "heard"
@@ -33,6 +33,7 @@ class InputReceived(Record):
     answers: str | None = None
     warns_of: Literal["", "time", "bound"] = ""
     assignment: Assignment | None = None
+    covers: tuple[NodeId, ...] = ()
 
 
 CUT_CALL = (

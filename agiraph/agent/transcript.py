@@ -358,6 +358,7 @@ class Transcript:
         if record.answers is not None:
             self.mail.pending.pop(record.answers, None)
         self.board_seq = record.board_seq or self.board_seq
+        self.covered.update(record.covers)
         if self.assignment and record.assignment and is_update(record.assignment, self.assignment):
             self.assignment = record.assignment
         self.is_set_aside = self.is_set_aside and record.message is None

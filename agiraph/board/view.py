@@ -106,6 +106,13 @@ def waited_row(board: Board, node: WorkNode) -> JsonObject:
     return row
 
 
+def known_row(board: Board, node: WorkNode) -> JsonObject:
+    """Return an ended node in one line, for a model that has read its whole row before."""
+    row = node_row(board, node)
+    del row["summary"], row["worker"]
+    return {**row, "told_before": f"the whole is in nodes/{node.folder}/_status.md"}
+
+
 def ending_in_words(board: Board) -> str:
     """Return text for the model that ended the run: the run's status and the cancelled nodes."""
     run = board.run

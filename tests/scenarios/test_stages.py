@@ -1,6 +1,7 @@
 """Stages end to end: single calls, contracts, launched teams; each with kill -9 in its middle."""
 
 import contextlib
+import json
 import os
 import signal
 import threading
@@ -13,7 +14,7 @@ from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls,
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, whole_lines
 from tests.scenarios.scenario_home import JsonObject, Outcome
-from tests.scenarios.steps import WAIT, finish, held, node, publish, write
+from tests.scenarios.steps import WAIT, finish, held, node, publish, spawn, write
 
 NVIDIA, AMD, VERDICT = "H100 has 80 GB", "MI300X has 192 GB", "AMD has more."
 
@@ -182,6 +183,23 @@ def test_launched_stage_keeps_repeated_workers_and_the_outputs_of_others(
     plan = (outcome.run / "_plan.md").read_text()
     assert "Decided:\n\nkeep Gus, let Hal go" in plan
     assert "## Write (completed)" in plan
+
+
+def test_end_of_a_node_and_the_goal_are_told_in_full_once(live_home: LiveHome) -> None:
+    waits = [call("wait", nodes=["jo-facts"]), call("wait", nodes=["jo-facts"])]
+    closing = call("reconvene", assessment="good", decided="stop")
+    begins = [spawn("jo"), node("jo-facts", "jo")]
+    live_home.plays(coordinator=[*begins, *waits, closing, finish()], jo=worker_of("jo"))
+    agent = live_home.begin("once", goal="Compare all sellers")
+    live_home.await_end(agent)
+    last = live_home.await_step("coordinator", 5)
+    first, again = (json.loads(result)["nodes"][0] for result in last.results("wait"))
+    closed = json.loads(last.result("reconvene"))["nodes"][0]
+    assert first["summary"] == "jo is done"
+    assert again == closed == {key: again[key] for key in ("id", "name", "status", "told_before")}
+    assert again["told_before"].endswith("/_status.md")
+    assert "Compare all sellers" not in last.system
+    assert last.said.count("Compare all sellers") == 1
 
 
 # --- results -------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of the Python API at its first use."""
+    """Import and return a name of the Python API at its first use. Raises AttributeError."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)

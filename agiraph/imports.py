@@ -10,7 +10,7 @@ from types import ModuleType
 
 @contextmanager
 def left_out(module: str) -> Iterator[None]:
-    """Within this block `module` appears not to be installed, unless it is already imported."""
+    """Let `module` appear not to be installed in the block, unless it is imported already."""
     if module in sys.modules:
         yield
         return

@@ -15,7 +15,7 @@ SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER")
 
 
 def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) -> "LoginLinkView":
-    """Make a login link that leads to the web UI, there to an agent (by its id).
+    """Return a new login link that leads to the web UI, there to an agent (by its id).
 
     `opens`: the link is for this machine's browser, if there is one.
     """

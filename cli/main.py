@@ -52,8 +52,9 @@ class CommandGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options before the command. Raises InvalidInput for an argument that is not
-        UTF-8.
+        """Return the words after the options before the command.
+
+        Raises InvalidInput for an argument that is not UTF-8.
         """
         from cli.sanitize import require_utf8
 
@@ -65,13 +66,13 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a usage error lists the known ones."""
+        """Return the command and its words; a usage error lists the known commands."""
         if args and args[0] not in {*COMMANDS, *ALIASES} and not args[0].startswith("-"):
             raise click.UsageError(str(unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; with -v print the traceback of an unexpected error."""
+        """Return the result of the command; -v prints the traceback of an unexpected error."""
         from cli.exits import is_unexpected
 
         try:

@@ -6,5 +6,5 @@ An actor has an `Endpoint` (asyncio): it sends, asks, replies, receives. Its `Li
 with the router: greeting, resending, acknowledging. A `Wire` carries the frames, over ZeroMQ or
 within a process (`loopback`). The `Router` is a synchronous loop around the `RouterCore`, which
 makes all decisions, and the `Mailboxes`, which store durable messages until their receiver has
-handled them. Link, switch and mailboxes are pure: no socket, no clock.
+handled them. Link, core and mailboxes are pure: no socket, no clock.
 """

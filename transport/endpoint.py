@@ -231,7 +231,7 @@ class Endpoint:
             self._asks.close(header.id)
 
     async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
-        """Answer a request. A durable answer that is repeated after a crash has the same id.
+        """Answer a request; return the answer's id, the same for a repeated durable answer.
 
         An answer that cannot be sent (it is too large, or a value in it cannot be encoded) is
         replaced by the codec's refusal: without a reply the requester would wait forever.

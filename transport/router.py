@@ -153,7 +153,7 @@ class Router:
 
 
 def _load_uplink() -> "type[Uplink]":
-    """Import the uplink only in homes that use other machines."""
+    """Return the class Uplink, imported only in homes that use other machines."""
     from transport.uplink import Uplink
 
     return Uplink

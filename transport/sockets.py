@@ -173,7 +173,7 @@ def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
 
 
 def _lock_beside(path: Path) -> IO[bytes]:
-    """Lock the file beside the socket. Raises BindRefused if another process has locked it."""
+    """Return the locked file beside the socket. Raises BindRefused if it is locked."""
     file = path.with_name(path.name + ".lock")
     lock = open(file, "ab")  # noqa: SIM115  # plain: below system/ or in a private folder
     try:

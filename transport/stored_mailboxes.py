@@ -106,7 +106,7 @@ class StoredMailboxes(Mailboxes):
         return self._file.blob(position)
 
     def _take(self, address: str, id: bytes) -> MailboxEntry | None:
-        """Remove a message from its mailbox, and from the file with the next commit."""
+        """Remove a message, and from the file with the next commit; return it, None if missing."""
         entry = super()._take(address, id)
         if entry is None:
             return None

@@ -260,7 +260,7 @@ class Uplink:
                 core.receive_from_host((connection.owner, id_, rid), blob)
 
     def _met(self, id: bytes, key: str, first: zmq.Frame) -> Connection:
-        """Record the owner of a new connection; an older one with its routing id has ended."""
+        """Return a new connection, with its owner; an older one with its routing id has ended."""
         if id in self._connections:
             self._lose(id)
         owner = self._core.admission.known.get(key, "")

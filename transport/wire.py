@@ -155,7 +155,7 @@ class ZmqWire:
         socket.send(blob, zmq.NOBLOCK)
 
     def _take(self, socket: zmq.Socket[bytes]) -> bytes | None:
-        """Receive a message; None if its parts are not one blob. Raises zmq.Again."""
+        """Return the next message; None if its parts are not one blob. Raises zmq.Again."""
         blob, is_alone = socket.recv(zmq.NOBLOCK), True
         while socket.getsockopt(zmq.RCVMORE):
             socket.recv(zmq.NOBLOCK)

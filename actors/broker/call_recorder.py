@@ -73,7 +73,7 @@ class CallRecorder:
         return recording
 
     def _opened(self, path: Path) -> RunRecordingFile:
-        """Open a run's file for appending; terminate a last line that a crash has cut off."""
+        """Return a run's file, opened for appending; end a line that a crash has cut off."""
         make_folder(path.parent, 0o700)
         file = os.fdopen(open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
         size = file.seek(0, os.SEEK_END)

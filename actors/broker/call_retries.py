@@ -257,7 +257,7 @@ class CallRetries:
     async def metered(
         self, request: ModelRequest, size: InputSize, price: Price | None
     ) -> AsyncIterator[AttemptMeter]:
-        """Record the usage of the attempt inside the block, however the block ends."""
+        """Yield the meter of an attempt, and record its usage however the block ends."""
         meter, started = AttemptMeter(self._clock, size, price), self._clock.monotonic()
         try:
             yield meter

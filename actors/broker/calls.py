@@ -69,9 +69,10 @@ class ModelCalls:
         *,
         via: Via | None = None,
     ) -> ModelResponse:
-        """Return the answer to `request`; ProviderError if no model of its chain can give one.
+        """Return the answer to `request`.
 
-        `via` may return another provider of a model than the usual one.
+        Raises ProviderError if no model of its chain can give one. `via` may return another
+        provider of a model than the usual one.
         """
         asked = self._clock.now()
         try:
@@ -215,7 +216,10 @@ def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> Pr
 def _checked(
     fallbacks: Mapping[str, Sequence[str]], services: ProviderPool
 ) -> dict[str, tuple[str, ...]]:
-    """Return the fallback chains by models' full names; InvalidInput names the invalid entry."""
+    """Return the fallback chains by models' full names.
+
+    Raises InvalidInput, which names the invalid entry.
+    """
     chains: dict[str, tuple[str, ...]] = {}
     for key, models in fallbacks.items():
         try:

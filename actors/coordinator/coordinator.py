@@ -427,7 +427,7 @@ class CoordinatorActor:
         return bool(turns) and turns[-1].content in REMINDERS
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window.
+        """Keep the conversation within the model's window; return whether it was shortened.
 
         Does nothing while the model may not be called.
         """
@@ -438,9 +438,10 @@ class CoordinatorActor:
         return has_shortened
 
     async def on_step_limit(self) -> bool:
-        """Apply the run's limit on turns; after the end of the run, think only about new messages.
+        """Return whether the model may be called: the run goes on, or there are new messages.
 
-        While the roles of a team or the nodes of a plan work, only they continue.
+        Applies the run's limit on turns. While the roles of a team or the nodes of a plan work,
+        only they continue.
         """
         if self._roles.leads:
             await self._roles.step()

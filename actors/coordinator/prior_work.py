@@ -76,7 +76,7 @@ class PriorWorkLookup:
         return found
 
     async def _look_up(self, period: str) -> CycleNotes:
-        """Ask the gateway; the run continues after any error."""
+        """Return the notes that the gateway finds; after any error the reason instead."""
         context = self._context
         asked = FindEarlierWork(
             agent=context.agent,

@@ -67,7 +67,7 @@ class ProgressWatch:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no check is due: a worker is busy, or nothing has changed since the last."""
+        """Whether no check is due: a worker is busy, or nothing has changed since a check."""
         return not self._is_quiet() or self._looked_at == self._board_service.store.count
 
     async def run(self) -> None:

@@ -32,7 +32,7 @@ class SharedValueService:
     def change(
         self, cause: str, way: Literal["write", "append"], key: str, value: Any, by: str
     ) -> JsonObject:
-        """Execute a change, once for each cause. Raises InvalidInput, OSError.
+        """Execute a change, once for each cause; return its receipt. Raises InvalidInput, OSError.
 
         Each call reports the change, with a key that makes it one event: a crash may have lost the
         first report.

@@ -170,7 +170,7 @@ class WorkerRequestHandler:
         return NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
 
     def _lead(self, received: Received, asked: HireWorker | LaunchTeam) -> JsonObject:
-        """Change the team for a worker that may lead, within the limits of the run."""
+        """Change the team for a worker that may lead, and return the result for the worker."""
         cause, worker = f"{received.header.sender}#{asked.cause}", self._sender(received)
         node = self._require_holder(received, asked.holder)
         require_lead(self._board_service.board, worker)

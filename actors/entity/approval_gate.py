@@ -132,7 +132,7 @@ class ApprovalGate:
         return await self._ask(decision, opened)
 
     async def _withdraw(self, opened: OpenCall | None) -> Permission:
-        """Withdraw the question because a message arrived first; the action is not executed."""
+        """Withdraw the question after a message interrupted it; return the refusal."""
         if opened is not None:
             runtime = self._context.runtime
             identity = approval_id(runtime.address, opened.key)
@@ -169,7 +169,10 @@ class ApprovalGate:
         return data.decode("utf-8", "replace")
 
     async def _ask_to_spend(self, decision: PolicyDecision, spent: float) -> Permission:
-        """Ask for permission to spend more, once per multiple of the limit for the whole agent."""
+        """Return whether the human permits to spend more.
+
+        The whole agent asks once for each multiple of the limit.
+        """
         rule, context = decision.rule, self._context
         assert rule is not None
         limit = rule.over_usd or 0.0

@@ -395,7 +395,7 @@ class EntityContext:
             self.runtime.park()
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the deadline of the current work, if it has one, inside this block."""
+        """Return a context in which the deadline of the current work, if any, is stopped."""
         return nullcontext()
 
     @contextmanager

@@ -66,7 +66,7 @@ class EntityTools(Team):
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
     ) -> JsonObject:
-        """Create a trigger; an action in plain text is a message to the entity that created it.
+        """Create a trigger and return it; a plain text as action is a message to its creator.
 
         Raises Refused.
         """

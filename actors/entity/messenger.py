@@ -121,7 +121,7 @@ class Messenger:
         return [incoming.shown for incoming in taken]
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask the human; wait for the answer unless the question need not wait.
+        """Ask the human; return the outcome as text, at once if the question need not wait.
 
         A waiting question stays open if the wait is interrupted, or if the human writes another
         message first: the answer then arrives as a message.

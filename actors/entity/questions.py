@@ -93,7 +93,7 @@ class ArrivedAnswers:
         return question in self._abandoned
 
     async def take(self, question: QuestionId, digest: str = "") -> ArrivedAnswer:
-        """Wait for the answer to `question` about the action with this digest.
+        """Wait for and return the answer to `question` about the action with `digest`.
 
         An answer about another action is ignored: it permits nothing.
         """

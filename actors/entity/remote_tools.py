@@ -75,7 +75,10 @@ class RemoteToolProcesses(RemoteTools):
         return None if isinstance(answer.body, NoSuchCall) else _content(answer, server)
 
     async def _ask_once(self, server: Address, body: CallTool, call: bytes) -> Received:
-        """Send a call that must not be executed twice; repeat it only if it never began."""
+        """Return the reply to a call that must not be executed twice.
+
+        Repeats the call only if it never began.
+        """
         while True:
             host = await ask_until_answered(self._runtime, server, ListTools())
             if isinstance(host.body, ToolsListed) and host.body.catalog.problem:

@@ -90,7 +90,10 @@ def read(access: WorkerAccess, body: ReadFile) -> FilePart:
 
 
 def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChanged:
-    """Make changes until one is refused. Raises OSError if the disk is full."""
+    """Make changes until one is refused; return their number, and why the next was refused.
+
+    Raises OSError if the disk is full.
+    """
     for made, one in enumerate(changes):
         try:
             change(access, one)

@@ -59,7 +59,10 @@ class GatewayBus:
         return f": it is restarted after {row.cause}" if row and is_away and row.cause else ""
 
     async def _unless_failed(self, to: str, asking: Coroutine[Any, Any, Reply]) -> Reply:
-        """Return the reply of an entity; ApiError 409 with the cause if it has been given up."""
+        """Return the reply of an entity.
+
+        Raises ApiError 409 with the cause if it has been given up.
+        """
         task = asyncio.create_task(asking)
         try:
             while True:

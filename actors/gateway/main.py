@@ -112,7 +112,7 @@ async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
 
 
 def _own_listener(runtime: Runtime) -> socket.socket:
-    """Listen on the port of this home, and store a new port. Raises Refused.
+    """Return a socket that listens on the home's port; store a new port. Raises Refused.
 
     A port that another program uses is given up permanently: if two homes kept the same port, their
     addresses would depend on which of them starts first.

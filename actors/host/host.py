@@ -266,7 +266,10 @@ class Host:
         return None
 
     async def _spawn(self, body: SpawnOnHost) -> int:
-        """Start a process for the supervisor that granted the lease; raises Refused."""
+        """Start a process for the supervisor that granted the lease; return its pid.
+
+        Raises Refused.
+        """
 
         def is_leased() -> bool:
             return self._lease.epoch == body.epoch and self._lease.is_valid(steady_seconds())

@@ -148,7 +148,7 @@ class HostProcesses:
         return (await started).pid
 
     def _own(self, packed: bytes) -> ActorLaunch:
-        """Decode a launch; replace its home, router URL and program by those of this machine.
+        """Return a decoded launch, with home, router URL and program of this machine.
 
         Raises Refused for a launch that cannot be read, or that is not of a worker.
         """

@@ -79,7 +79,10 @@ async def join_home(
 
 
 async def leave_home(folder: HostFolder) -> HostRecord:
-    """Leave the home permanently, and delete the key. Raises Refused, Unavailable, OSError."""
+    """Leave the home permanently and delete the key; return the record that was valid.
+
+    Raises Refused, Unavailable, OSError.
+    """
     record, key = folder.record(), folder.key()
     target = UplinkTarget(record.url, record.server_key, key.public, key.secret)
     try:

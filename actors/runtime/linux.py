@@ -14,17 +14,17 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def die_with_parent() -> bool:
-    """Let the kernel kill this process when its parent dies."""
+    """Let the kernel kill this process when its parent dies; return whether that works."""
     return _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of every descendant whose own parent dies (subreaper)."""
+    """Become the parent of descendants whose parents die; return whether that works."""
     return _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def hide_environment() -> bool:
-    """Keep other processes of this user from reading our environment and memory under /proc."""
+    """Hide our environment and memory from the user's other processes; return if that works."""
     return _prctl(PR_SET_DUMPABLE, 0)
 
 

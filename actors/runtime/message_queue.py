@@ -41,7 +41,7 @@ class MessageQueue:
         self._arrived.set()
 
     async def get(self) -> Received:
-        """Wait for the next message, in order of arrival."""
+        """Return the next message in order of arrival; wait if there is none."""
         self.is_idle = not self._items
         try:
             await self._arrived.until(lambda: bool(self._items))

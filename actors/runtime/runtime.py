@@ -358,7 +358,7 @@ def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True)
 
 
 def run_loop(main: Coroutine[Any, Any, Result]) -> Result:
-    """Run `main` on a fresh loop; unlike asyncio.run it never waits for threads that hang."""
+    """Return the result of `main` on a fresh loop; never waits for threads that hang."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
@@ -436,7 +436,7 @@ async def _say_hello(
 
 
 async def _serve_until_told(runtime: Runtime, serve: Serve, stop_signal: asyncio.Event) -> int:
-    """Run `serve` until it ends, a stop is ordered or this incarnation is fenced off."""
+    """Run `serve` until it ends, a stop is ordered or this process is fenced; return the code."""
     background = runtime.start_background()
     serving = asyncio.ensure_future(serve(runtime))
     fenced = asyncio.create_task(runtime.endpoint.fenced.wait())

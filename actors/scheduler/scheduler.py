@@ -137,7 +137,10 @@ class Scheduler:
         return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)
 
     async def _settle(self, book: TriggerSet, *, has_grown: bool) -> None:
-        """Apply events to a trigger set, fire due triggers, and deliver the firings."""
+        """Apply events to a trigger set, fire due triggers, and deliver the firings.
+
+        `has_grown`: the agent's event log may contain new events.
+        """
         now = self._time.now()
         is_due = book.next_due is not None and book.next_due <= now
         if (is_due or book.outbox) and not self._store.is_there(book.agent):

@@ -90,7 +90,10 @@ class TriggerStore:
         return damage
 
     def book(self, agent: AgentId) -> TriggerSet:
-        """Return an agent's trigger set, maybe empty. Raises Corrupt; InvalidInput: no agent."""
+        """Return an agent's trigger set, an empty one if it has none.
+
+        Raises Corrupt, InvalidInput if there is no such agent.
+        """
         if not self.is_there(agent):
             self.forget(agent)
             raise InvalidInput(f"there is no agent '{agent}'")

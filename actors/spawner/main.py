@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 def main(fd: int = SPAWNER_FD) -> int:
-    """Serve the supervisor at the other end of `fd` until the supervisor closes it."""
+    """Serve the supervisor at the other end of `fd` until it closes that; return the exit code."""
     set_title("agiraph: spawner")
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)

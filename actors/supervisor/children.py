@@ -250,14 +250,14 @@ class Children:
         return place_at_home(spec.host, spec.labels)
 
     async def _launch(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
-        """Start the process of a child; from then on its time to become ready is limited."""
+        """Start a child's process, whose time to become ready is then limited; return it."""
         handle = await self._spawn(spec, incarnation, host)
         limit = spec.ready_within_seconds * (PATIENCE_WITH_HOSTS if host else 1.0)
         self.hangs.heartbeats.started(spec.address, incarnation, limit)
         return handle
 
     async def _spawn(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
-        """Start the process of a child: by its host, by a fork, or in a fresh interpreter.
+        """Return a new process of a child: on its host, by a fork, or a fresh interpreter.
 
         The router and all processes with secrets run in fresh interpreters: a secret that passes
         through the spawner would stay in the memory that all its children share.

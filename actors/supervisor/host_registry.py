@@ -59,7 +59,7 @@ class HostRegistry:
         return ending | guests | hosts
 
     def invite(self, asked: InviteHost, url: str) -> HostInvited:
-        """Create an invitation to `url`, with the terms in `asked`. Raises Refused, OSError."""
+        """Return a new invitation to `url`, with the terms in `asked`. Raises Refused, OSError."""
         if asked.name is not None:
             self._check_free(asked.name)
         still = self.invitations()

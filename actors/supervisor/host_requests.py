@@ -104,7 +104,7 @@ class HostRequests:
         return HostJoined(name=asked.name)
 
     def _renew(self, sender: str, body: RenewLease) -> LeaseRenewed:
-        """Renew a host's lease. A refusal is audited and raised."""
+        """Renew a host's lease and return it. A refusal is audited and raised."""
         try:
             return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
         except Refused as error:
@@ -124,7 +124,7 @@ class HostRequests:
         self._children.bus.send(HUMAN, refusal)
 
     async def _leave(self, name: str) -> Ok:
-        """Move a host's entities within LEAVE_SECONDS, then forget the host."""
+        """Move a host's entities within LEAVE_SECONDS, then forget the host; return Ok."""
         await self._drain_for_a_while(name)
         await self._hosts.remove(name)
         return Ok()
@@ -200,7 +200,10 @@ class HostRequests:
         return monitor
 
     async def _move(self, monitor: ChildMonitor, host: str) -> ChildStarted:
-        """Move an entity to `host` ('': any other machine), chosen before the entity is stopped."""
+        """Move an entity to `host` ('': another machine); return its new start.
+
+        The target is chosen before the entity is stopped.
+        """
         address = monitor.spec.address
         if address in self._moving:
             raise Refused(f"{address} is being moved already")

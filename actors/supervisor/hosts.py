@@ -188,7 +188,10 @@ class Hosts:
     # --- leases ---------------------------------------------------------------------------------
 
     def renew(self, name: str, body: RenewLease) -> LeaseRenewed:
-        """Renew a host's lease, and compare the processes it reports. Raises Refused, OSError."""
+        """Renew a host's lease and return it; compare the reported processes.
+
+        Raises Refused, OSError.
+        """
         seconds = self.config.lease_seconds
         facts = body.facts or self.registry.named(name).facts
         self.registry.change(name, lease_seconds=seconds, facts=facts)
@@ -351,7 +354,7 @@ class Hosts:
         return placed if isinstance(placed, NotPlaced) else host_of(placed)
 
     def launch(self, name: str, launch: ActorLaunch) -> RemoteHandle:
-        """Request the start of a process from a host."""
+        """Request the start of a process from a host; return its handle."""
         host, address = self._hosts[name], launch.address
         handle = RemoteHandle(
             name, address, launch.incarnation, lambda body: self._signal(name, handle, body)

@@ -114,7 +114,7 @@ class SupervisorService:
         return [kind for kind in self._children.options.kinds if kind not in services]
 
     def _offer_tools(self, address: Address) -> ChildStarted:
-        """Add an address for a registered server of tools; its first call starts the process."""
+        """Add an address for a server of tools, whose first call starts it; return the reply."""
         children = self._children
         offered = on_demand(children.options.config, Home(children.home))
         if address not in offered:
@@ -156,7 +156,7 @@ class SupervisorService:
             process.awaits = body.awaits
 
     async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:
-        """Start a child, or confirm that it is running or parked.
+        """Start a child, or confirm that it is running or parked; return the reply.
 
         While the supervisor stops it does not reply: the sender is stopped too, and asks again
         after its restart. A refusal would count as the loss of a worker.
@@ -193,7 +193,7 @@ class SupervisorService:
         await outlasting(declare)
 
     async def _stop_child(self, body: StopChild) -> ChildStopped:
-        """Stop, kill, restart or forget a child."""
+        """Stop, kill, restart or forget a child; return the reply."""
         monitor = self._to_stop(body)
         address = monitor.address
         match body.how:

@@ -123,7 +123,7 @@ class WorkerFiles:
 
 
 def _open_ours(path: Path, flags: int) -> int | None:
-    """Open a file; None if another kind of file is there, perhaps from a model's shell.
+    """Return an open file; None if another kind of file is there, perhaps a model's.
 
     An error of reading or writing it is raised.
     """

@@ -435,13 +435,13 @@ class WorkerActor:
             self.context.add_notice(WORKER_REMINDER)
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window, as often as the contract allows."""
+        """Shorten the conversation if necessary and allowed; return whether it was shortened."""
         if self._single or (not was_refused and self.limits.is_context_used_up()):
             return False
         return await self.entity.compactor.make_room(was_refused=was_refused)
 
     async def on_step_limit(self) -> bool:
-        """Warn the model of a loop and before its last turn; give the node up after that.
+        """Return whether to call the model: warns it before its last turn, then gives the node up.
 
         For a single inference, publish the answer as soon as it exists.
         """

@@ -117,7 +117,7 @@ class WorkerTools(EntityTools):
     async def wait(
         self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
     ) -> WaitOutcome:
-        """Wait until the nodes have ended or a message arrives.
+        """Return why a wait for nodes, or for a message, has ended.
 
         The deadline stops during a wait for nodes, but not during a wait for a message. The
         coordinator keeps the request until the wait is over, so that this process may park
@@ -150,7 +150,7 @@ class WorkerTools(EntityTools):
     async def _leave_wait(
         self, call_id: str, waiter: NodeId, nodes: tuple[str, ...]
     ) -> WaitOutcome:
-        """End a wait because a message came first: its node continues."""
+        """End a wait because a message came first; return the state of the nodes."""
         body = CancelWait(waiter=waiter, wait=self._worker.message_id(_wait_key(call_id)))
         await self._worker.send_to_coordinator(f"{call_id}.leave", body)
         return await self._interrupted(waiter, nodes)
@@ -162,7 +162,7 @@ class WorkerTools(EntityTools):
         return max(0.0, min(seconds or WAIT_SECONDS, left))
 
     def _waiting(self, nodes: tuple[str, ...], *, for_nodes: bool) -> AbstractContextManager[None]:
-        """Show the wait as the current activity; the deadline stops in a wait for nodes."""
+        """Return a context that shows the wait; in a wait for nodes the deadline stops."""
         if for_nodes:
             self._worker.show("waiting_for_nodes", waiting_for(nodes))
             return self._worker.standing_still()
@@ -207,7 +207,7 @@ class WorkerTools(EntityTools):
         leaving: tuple[str, ...] = (),
         result: JsonObject | None = None,
     ) -> JsonObject:
-        """Run the node's checks, promote scratch/ to published/ and complete the node.
+        """Run the node's checks, publish scratch/, complete the node; return files and checks.
 
         A `result` is written as the node's `result.json` before. Files that match a name of
         `leaving` stay in scratch/. Raises Refused with the checks' output if one fails, or with the
@@ -272,7 +272,7 @@ class WorkerTools(EntityTools):
         return assignment
 
     async def _ask(self, call_id: str, body: BaseModel, expect: type[Reply]) -> Reply:
-        """Ask the coordinator durably; the reply is acknowledged once this call is recorded."""
+        """Return the coordinator's reply, which is acknowledged once this call is recorded."""
         message = self._worker.message_id(call_id)
         received = await ask_until_answered(
             self._runtime, self._worker.coordinator, body, id=message

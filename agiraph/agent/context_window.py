@@ -133,7 +133,10 @@ def is_long(turns: Sequence[Turn]) -> bool:
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:
-    """Return the factor for estimates: the provider's last count divided by its estimate."""
+    """Return the factor that corrects estimates: the provider's last count by its estimate.
+
+    `fixed` is the estimate of system prompt and tools, in tokens.
+    """
     if not transcript.window.tokens:
         return transcript.window.scale
     guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])

@@ -193,7 +193,7 @@ async def _answer(
     headers: dict[str, str] | None = None,
     **more: Any,
 ) -> Response | None:
-    """Answer a request, or refuse a WebSocket before its handshake."""
+    """Return the response for an error; refuse a WebSocket before its handshake (None)."""
     response = problem_response(error, connection.url.path, headers, **more)
     if isinstance(connection, WebSocket):
         await connection.send_denial_response(response)
@@ -202,7 +202,7 @@ async def _answer(
 
 
 async def _answer_fault(connection: Any, error: Exception) -> Response | None:
-    """Answer an unexpected error with 500; the server raises the error again and logs it."""
+    """Return the 500 for an unexpected error, which the server raises again and logs."""
     fault = ApiError(500, "a fault in the gateway; its log has the traceback")
     return await _answer(connection, fault)
 

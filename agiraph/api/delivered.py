@@ -45,7 +45,7 @@ def delivered(run: RunHome, board: Board) -> DeliveredView:
 def zipped_result(
     run: RunHome, board: Board, name: str, most_bytes: int, *, is_head: bool = False
 ) -> Response:
-    """Return all deliverables of a run as a zip file; ApiError 413 if they are too large."""
+    """Return all deliverables of a run as a zip file. Raises ApiError 413 if they are too large."""
     found = [one for one in delivered(run, board).files if one.size is not None]
     places = {
         Path(unspelled(one.name) if one.is_spelled else one.name): path_below(run.path, one.path)[1]

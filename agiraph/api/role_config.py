@@ -76,7 +76,7 @@ class KnownAgents:
 
 
 def configured_roles(gateway: Gateway, section: dict[str, Any] | None = None) -> RoleTeamSpec:
-    """Return the team of agents.yaml, or of a `section` instead; InvalidInput."""
+    """Return the team of agents.yaml, or of a `section` instead. Raises InvalidInput."""
     if section is not None:
         return roles_of(section)
     table = read_table(gateway.home.path / AGENTS_FILE)
@@ -99,7 +99,10 @@ def model_of_roles(gateway: Gateway, asked: RoleTeamRequest) -> str:
 
 
 async def resolved_roles(gateway: Gateway, asked: RoleTeamRequest, model: str) -> RoleTeamTerms:
-    """Return the team for a new run; ApiError 422 names each role that cannot work."""
+    """Return the team for a new run.
+
+    Raises ApiError 422, which names each role that cannot work.
+    """
     try:
         team = await asyncio.to_thread(configured_roles, gateway, asked.section)
         shown = await bound_roles(gateway, team, model, offline=asked.offline)

@@ -447,7 +447,7 @@ def _assign(board: Board, event: e.NodeAssigned) -> Board:
 
 
 def _hold(board: Board, node_id: NodeId, status: NodeStatus, worker_status: str) -> Board:
-    """Set the state of a node and of the worker that holds it."""
+    """Return the board with a new state of a node, and of the worker that holds it."""
     worker = board.nodes[node_id].assigned_worker
     board = _node(board, node_id, status=status)
     return _worker(board, worker, status=worker_status) if worker else board
@@ -459,7 +459,7 @@ def _end(
     status: NodeStatus,
     **changes: Any,
 ) -> Board:
-    """End a node and free its worker: no worker holds a node that has ended."""
+    """Return the board with an ended node; its worker is free, as workers hold no ended node."""
     id = event.node_id
     worker = board.nodes[id].assigned_worker
     if worker and board.workers[worker].node == id:

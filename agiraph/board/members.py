@@ -52,7 +52,10 @@ class Member:
 
 
 def member_at(sender: str, home: Home, boards: BoardCache) -> Member:
-    """Return the worker with this address; OutOfScope if its agent's current run has none."""
+    """Return the worker with this address.
+
+    Raises OutOfScope if its agent's current run has none.
+    """
     agent, worker = agent_of(sender), WorkerId(sender.partition("/")[2])
     if agent is None or not (is_plain_name(agent) and is_plain_name(worker)):
         raise OutOfScope(f"{sender} is no worker")

@@ -15,7 +15,10 @@ NAME_LIMIT = 40
 
 
 def find_node(board: Board, named: str) -> WorkNode:
-    """Return the node with this id, name or folder; InvalidInput lists the known names."""
+    """Return the node with this id, name or folder.
+
+    Raises InvalidInput, which lists the known names.
+    """
     wanted = named.strip()
     if found := board.nodes.get(NodeId(wanted)):
         return found
@@ -30,7 +33,10 @@ def find_node(board: Board, named: str) -> WorkNode:
 
 
 def find_worker(board: Board, named: str) -> Worker:
-    """Return the worker with this id or name (team members first); InvalidInput lists them."""
+    """Return the worker with this id or name (team members first).
+
+    Raises InvalidInput, which lists the known workers.
+    """
     wanted = named.strip()
     if found := board.workers.get(WorkerId(wanted)):
         return found
@@ -99,9 +105,10 @@ def new_worker_name(board: Board, wanted: str) -> str:
 
 
 def check_worker_name(wanted: str) -> str:
-    """Return a worker's name with its spaces normalized; InvalidInput if it is odd or reserved.
+    """Return a worker's name with its spaces normalized.
 
-    The first character is a letter or a digit, so that `..`, `.` and `@human` are no names.
+    Raises InvalidInput if it is odd or reserved. The first character is a letter or a digit, so
+    that `..`, `.` and `@human` are no names.
     """
     name = " ".join(wanted.split())
     is_printable = wanted.strip().isprintable() and not set(name) & set("/\\*")

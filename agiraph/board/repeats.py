@@ -9,7 +9,7 @@ from agiraph.core.specs import NodeSpec, NodeTerms
 
 
 def whole_spec(board: Board, asked: NodeRequest) -> NodeSpec:
-    """Return the spec of a requested node; InvalidInput if it repeats an unknown node."""
+    """Return the spec of a requested node. Raises InvalidInput if it repeats an unknown node."""
     if asked.repeats is None:
         if asked.changes.strip():
             raise InvalidInput("changes: they need `repeats`, the node that they change")

@@ -103,7 +103,7 @@ class SharedValues:
         return sum(entry.size for entry in self.entries.values())
 
     def find(self, key: str) -> SharedValue:
-        """Return the entry of a key; InvalidInput lists the known keys."""
+        """Return the entry of a key. Raises InvalidInput, which lists the known keys."""
         found = self.entries.get(key.strip())
         if found is None:
             raise unknown("shared key", key, list(self.entries))

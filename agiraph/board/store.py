@@ -106,12 +106,12 @@ class BoardStore:
 
 
 def read_board(path: Path) -> Board:
-    """Return the board of a run's journal that another process may be writing; Corrupt."""
+    """Return the board of a run's journal that another process may be writing. Raises Corrupt."""
     return fold_events(read_events(read_journal(path), path), path)
 
 
 def read_events(records: Iterable[dict[str, Any]], path: Path) -> list[BoardEvent]:
-    """Return journaled records as events; Corrupt names an invalid record."""
+    """Return journaled records as events. Raises Corrupt, which names an invalid record."""
     found: list[BoardEvent] = []
     for number, record in enumerate(records, start=1):
         try:
@@ -122,7 +122,7 @@ def read_events(records: Iterable[dict[str, Any]], path: Path) -> list[BoardEven
 
 
 def fold_events(happened: Iterable[BoardEvent], path: Path, board: Board | None = None) -> Board:
-    """Return the board after these events; Corrupt names an impossible event."""
+    """Return the board after these events. Raises Corrupt, which names an impossible event."""
     board = board or Board()
     for number, event in enumerate(happened, start=1):
         board = _applied(board, event, path, number)

@@ -45,7 +45,7 @@ class BackgroundTasks:
         self._broken = asyncio.Event()
 
     def start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Start `work` as a task; must be called inside the running loop."""
+        """Start `work` as a task and return the task; call this inside the running loop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)

@@ -144,7 +144,7 @@ class Invitation(Record):
 
 
 def read_invitation(line: str, now: float) -> Invitation:
-    """Parse the line of an invitation; `now` is a Unix time. Raises InvalidInput."""
+    """Return the invitation in a line; `now` is a Unix time. Raises InvalidInput."""
     text = "".join(line.split())  # a terminal may have inserted line breaks
     if not text.startswith(INVITATION_PREFIX):
         shown = f"{text[:SHOWN_OF_INVITATION]}..." if len(text) > SHOWN_OF_INVITATION else text

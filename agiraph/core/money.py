@@ -322,9 +322,9 @@ def _is_raise(option: str, unit: Unit) -> bool:
 
 
 def parse_raise(text: str, unit: Unit) -> BudgetRaise:
-    """Parse a person's answer to a budget question; raises InvalidInput with the valid forms.
+    """Return the raise in a person's answer to a budget question.
 
-    `unit` is the unit of a number without one.
+    `unit` is the unit of a number without one. InvalidInput contains the valid forms.
     """
     words = " ".join(text.split()).casefold().rstrip(".!")
     if words in SAYS_STOP or words.startswith(("stop", "deny")):
@@ -338,10 +338,10 @@ def parse_raise(text: str, unit: Unit) -> BudgetRaise:
 
 
 def parse_limit(text: str) -> NamedLimit:
-    """Parse a limit such as '2', '$2.50', '500k-tokens' or 'none'; raises InvalidInput.
+    """Return the limit in a text such as '2', '$2.50', '500k-tokens' or 'none'.
 
-    A number without a unit is in dollars. `none` removes the limit for dollars and tokens;
-    `none-tokens` leaves the dollars unchanged.
+    Raises InvalidInput. A number without a unit is in dollars. `none` removes the limit for dollars
+    and tokens; `none-tokens` leaves the dollars unchanged.
     """
     words = " ".join(text.split()).casefold()
     amount, named = _amount(words) or (None, None)

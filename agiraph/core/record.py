@@ -122,7 +122,7 @@ SHOWN_CHARACTERS: Final = 40
 
 
 def read_strict(text: str | bytes) -> Any:
-    """Parse a JSON text whose value can be stored; raises ValueError with the reason otherwise."""
+    """Return the value of a JSON text. Raises ValueError if it cannot be stored."""
     value = parse_json(text, parse_constant=refuse_constant, parse_float=finite)
     if why := why_not_stored(value):
         raise ValueError(f"it has {why}")

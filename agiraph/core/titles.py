@@ -48,7 +48,7 @@ def _words(sentence: str) -> list[str]:
 
 
 def _joined(words: list[str]) -> str:
-    """Join the first different words that fit with dashes; a single longer word is cut."""
+    """Return the first different words that fit, joined by dashes; a too long word is cut."""
     title = ""
     for word in dict.fromkeys(words):
         longer = f"{title}-{word}" if title else word[:TITLE_CHARACTERS]

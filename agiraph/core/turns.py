@@ -285,7 +285,7 @@ class ModelResponse(Record):
 
 
 def unique_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Replace empty or repeated ids of calls by unique ids: some servers repeat ids."""
+    """Return the calls with unique ids: some servers leave them empty or repeat them."""
     used: set[str] = set()
     unique: list[ToolCall] = []
     for index, call in enumerate(calls):

@@ -102,7 +102,7 @@ class QuestionStore:
         return found[0] if found else self._case(text).question.id
 
     def asked_by(self, ask: str) -> Question | None:
-        """Return the question that a message asked, None if it asked none."""
+        """Return the question that the message with the id `ask` asked, None without one."""
         found = self._read("id = (SELECT id FROM asks WHERE ask = ?)", ask)
         return found[0].question if found else None
 
@@ -147,7 +147,7 @@ class QuestionStore:
             self._write({"type": "withdrawn", "id": question.id})
 
     def withdraw_own(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
-        """Withdraw an open question for its asker; None if this asker has none with that id."""
+        """Withdraw and return an open question of this asker; None if it has none with that id."""
         for case in self.live():
             is_its = case.asker == asker and case.asked_as == asked_as and not case.is_shared
             if is_its and case.question.status == "open":

@@ -68,7 +68,7 @@ class ProjectScans:
         return now - last > self._settings.scan_hours * 3600
 
     async def scan(self, folder: str) -> ScanOutcome:
-        """Scan a folder now, and write its files to the database.
+        """Scan a folder now, write its files to the database, and return the outcome.
 
         Raises InvalidInput if it is not a folder, Unavailable if the scan fails, and the errors of
         `KnowledgeDatabase.use`.

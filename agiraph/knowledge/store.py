@@ -233,7 +233,10 @@ class KnowledgeStore:
         return removed
 
     def drop(self, ids: Iterable[str]) -> int:
-        """Remove nodes and their edges; their texts may stay on disk until the next `scrub`."""
+        """Remove nodes and their edges; return the number of removed nodes.
+
+        Their texts may stay on disk until the next `scrub`.
+        """
         wanted = list(ids)
         return self._database.transact(lambda db: delete(db, wanted))
 

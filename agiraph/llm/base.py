@@ -101,7 +101,7 @@ class Provider(Protocol):
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer one request, calling `on_text` with pieces of text as they arrive.
+        """Return the answer to one request; `on_text` receives pieces of its text as they arrive.
 
         `on_answer` is called when the request is sent: the usage of the answer from then on is
         billed even if it is cut off. Raises ProviderError. Cancelling the task drops the call.

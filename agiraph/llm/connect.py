@@ -89,7 +89,10 @@ def _service(
 def place_of(
     name: str, preset: ProviderPreset, environ: Mapping[str, str]
 ) -> tuple[str, str | None]:
-    """Return a service's URL and key; ProviderError if it has no URL, or no key and needs one."""
+    """Return a service's URL and key.
+
+    Raises ProviderError if it has no URL, or no key and needs one.
+    """
     key, url = preset.key(environ), preset.url(environ)
     missing = why_unusable(preset, environ)
     if url is None:

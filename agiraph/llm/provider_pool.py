@@ -71,7 +71,7 @@ class ProviderPool:
         self.presets, self._read_as = presets, state
 
     def name(self, model: str) -> ModelName:
-        """Return the parsed name of a model; InvalidInput."""
+        """Return the parsed name of a model. Raises InvalidInput."""
         return parse_model(model, self.presets)
 
     def window(self, model: ModelName) -> int:
@@ -93,9 +93,10 @@ class ProviderPool:
         return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
 
     async def provider(self, name: ModelName) -> Provider:
-        """Return the provider of a model; ProviderError if it cannot be called.
+        """Return the provider of a model.
 
-        Tools, or the schema of the answer, are rendered as text for a model without support.
+        Raises ProviderError if it cannot be called. Tools, or the schema of the answer, are
+        rendered as text for a model without support.
         """
         return adapted(await self._service(name), name, self.presets[name.provider])
 
@@ -164,10 +165,10 @@ class ProviderPool:
         return pick_default(self._config, self.presets, self._environ)
 
     def check(self, model: str, needs_tools: str = "") -> ModelName:
-        """Return the parsed name of `model` if it could be called now; InvalidInput.
+        """Return the parsed name of `model` if it could be called now.
 
-        `needs_tools` names the work that requires tools ('': none); a model without tools is
-        refused.
+        Raises InvalidInput. `needs_tools` names the work that requires tools ('': none); a model
+        without tools is refused.
         """
         name = self.name(model)
         preset = self.presets[name.provider]

@@ -115,13 +115,13 @@ class _StreamHandler(logging.StreamHandler[TextIO]):
         """Drop a line that could not be written."""
 
     def filter(self, record: logging.LogRecord) -> Any:
-        """Leave out messages that are only for the process's log file."""
+        """Return whether a record is for this stream: some are only for the process's log file."""
         is_file_only = isinstance(record.msg, dict) and FILE_ONLY in record.msg
         return not is_file_only and super().filter(record)
 
 
 def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Add the record's level and time (not this moment, which differs between handlers)."""
+    """Return the event with the record's level and time (handlers run at different times)."""
     record: logging.LogRecord = event["_record"]
     at = datetime.fromtimestamp(record.created, UTC).strftime(TIME)
     event.update(level=record.levelname.lower(), timestamp=at)
@@ -129,7 +129,7 @@ def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDi
 
 
 def _clean(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Redact every field; remove fields that are None or internal to this module."""
+    """Return the event redacted, without fields that are None or internal to this module."""
     inner = ("_record", "_from_structlog", FILE_ONLY)
     cleaned: EventDict = redact(
         {key: value for key, value in event.items() if key not in inner and value is not None}

@@ -54,7 +54,10 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
 
 
 def _beginning_with(entity: str, known: Mapping[str, Path]) -> list[Path]:
-    """Return the logs of the only entity with a name that begins with `entity`; Ambiguous."""
+    """Return the logs of the only entity with a name that begins with `entity`.
+
+    Raises Ambiguous.
+    """
     logs: dict[str, tuple[Path, ...]] = {}
     for name, path in known.items():
         for shown in {alias.replace(".", "/", 1) for alias in _aliases(name)}:

@@ -72,7 +72,10 @@ class ToolHolder:
 
 
 def worker_holder(worker: Worker, node: WorkNode | None, given: tuple[str, ...]) -> ToolHolder:
-    """Return a worker as the holder of tools: its node's list precedes its own."""
+    """Return a worker as the holder of tools; the tools of its node precede its own.
+
+    `given` are the servers that the run's specification names.
+    """
     allowed = worker.tools if node is None or node.tools is None else node.tools
     return ToolHolder((worker.name, worker.role), allowed, given, worker.can_lead)
 

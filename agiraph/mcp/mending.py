@@ -56,7 +56,7 @@ def mended(method: str, result: object) -> Mended:
 
 
 def _initialized(said: JsonObject) -> Mended:
-    """Mend the answer to `initialize`; a server without capabilities is assumed to have tools."""
+    """Return the mended answer to `initialize`; without capabilities, tools are assumed."""
     about, offers = said.get("serverInfo"), said.get("capabilities")
     named = about if isinstance(about, Mapping) else {}
     said["serverInfo"] = {

@@ -121,7 +121,10 @@ class _Unfolding:
 
 
 def _consistent(schema: JsonObject) -> JsonObject:
-    """Return a schema in which services accept the value of each keyword."""
+    """Return a schema without contradictions that services refuse.
+
+    An array gets `items`; names in `required` without a property are dropped.
+    """
     kept = _plain(schema)
     types = kept.get("type")
     if (types == "array" or (isinstance(types, list) and "array" in types)) and "items" not in kept:

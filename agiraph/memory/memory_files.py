@@ -157,7 +157,7 @@ class MemoryFiles:
         append: bool = False,
         author: Author = COORDINATOR,
     ) -> MemoryWritten:
-        """Replace a file, or append to it; an empty content removes it.
+        """Replace a file (empty content: remove it), or append to it; return the change.
 
         A daily log only grows, until it is removed. Raises InvalidInput for a limit, OutOfScope,
         Unavailable.
@@ -169,7 +169,7 @@ class MemoryFiles:
             return self._put(name, file, content, author, is_added=is_added)
 
     def edit(self, path: str, content: str, author: Author, expected: str | None) -> MemoryWritten:
-        """Replace a file for a person, a daily log too; an empty content removes it.
+        """Replace a file for a person, a daily log too (empty content: remove); return the change.
 
         `expected` is the ETag of the text that they have read, ANY_TEXT for any text, "" if the
         file must not exist yet, None for no check. Raises ChangedMeanwhile, InvalidInput (an

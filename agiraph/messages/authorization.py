@@ -123,12 +123,12 @@ def _only(*senders: str) -> Rule:
 
 
 def _reply(_sender: str, _to: str, _body: MessageBody) -> bool:
-    """An answer is accepted only by its requester, and never without a request."""
+    """Return False: an answer is accepted only by its requester, never without a request."""
     return False
 
 
 def _anybody(_sender: str, _to: str, _body: MessageBody) -> bool:
-    """Any sender may send it: it concerns the sender, or asks for public information."""
+    """Return True: the message concerns its sender, or asks for public information."""
     return True
 
 
@@ -172,12 +172,12 @@ def _human_or_coordinator(sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _table(sender: str, _to: str, body: child.ListChildren) -> bool:
-    """A coordinator sees the processes of its own agent only."""
+    """Whether the human asks, or a coordinator about the processes of its own agent only."""
     return sender == HUMAN or (is_coordinator(sender) and body.agent == agent_of(sender))
 
 
 def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.ChangeHost") -> bool:
-    """The human may send it; the scaler only about hosts that the scaler has named."""
+    """Whether the human sends it, or the scaler about a host that the scaler has named."""
     own = sender == SCALER and (body.name or "").startswith(AUTO_PREFIX)
     return sender == HUMAN or own
 
@@ -187,12 +187,12 @@ def _host(sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _guest(sender: str, _to: str, _body: MessageBody) -> bool:
-    """The holder of an invitation may only join."""
+    """Whether the sender is the holder of an invitation, which may only join."""
     return sender.startswith(INVITE_PREFIX)
 
 
 def _worker(sender: str, _to: str, _body: MessageBody) -> bool:
-    """A worker may send it; the service `files` checks the paths in it."""
+    """Whether a worker sends it; the service `files` checks the paths in the message."""
     return is_worker(sender)
 
 
@@ -201,7 +201,7 @@ def _tool_process(sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _text(sender: str, to: str, _body: text.TextMessage) -> bool:
-    """The members of a team may write to each other and to the human."""
+    """Whether members of a team write to each other or to the human."""
     if to == HUMAN or to.startswith(CONSOLES):
         return agent_of(sender) is not None or is_person(sender)
     agent = agent_of(to)
@@ -218,7 +218,10 @@ def _assignment(sender: str, to: str, body: node.AssignNodeMessage) -> bool:
 
 
 def _start(sender: str, _to: str, body: child.StartChild) -> bool:
-    """A coordinator may start workers of its own agent, with itself as their owner."""
+    """Whether the human, or a coordinator for its own agent, starts a process.
+
+    A coordinator may start workers of its agent, with itself as their owner.
+    """
     if sender == HUMAN:
         return True
     spec, agent = body.spec, agent_of(sender)
@@ -237,7 +240,7 @@ def _ready(sender: str, _to: str, body: child.ChildReady) -> bool:
 
 
 def _dead_letter(sender: str, _to: str, body: control.DeadLetter) -> bool:
-    """Only the receiver of a letter may report it dead, since the letter may be sent back to it."""
+    """Whether the receiver of a letter reports it dead: it may be sent back to this receiver."""
     return body.to == sender
 
 
@@ -246,7 +249,7 @@ def _model_call(sender: str, _to: str, body: model.CallModel) -> bool:
 
 
 def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
-    """The broker may send it to subscribers, a worker the output of its external agent."""
+    """Whether the broker sends it to subscribers, or a worker the output of its external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 
@@ -283,9 +286,10 @@ def _trigger_fired(sender: str, to: str, body: trigger.TriggerFired) -> bool:
 
 
 def _events(sender: str, _to: str, body: event.ReportEvents) -> bool:
-    """A service may report for all; an entity only its own types of events, about itself.
+    """Whether the sender may report these events.
 
-    A coordinator may report for its workers too.
+    A service may report for all; an entity only its own types of events, about itself. A
+    coordinator may report for its workers too.
     """
     agent = agent_of(sender)
     if agent is None:

@@ -228,7 +228,7 @@ class ChildRegister:
             self.note(ChildForgotten(address=address))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the register's journal."""
         self._journal.close()
 
 

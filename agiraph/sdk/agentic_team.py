@@ -106,7 +106,7 @@ class AgenticTeamMCPClient:
         return await self._call("health", RoleHealthResult, {"model": self._model})
 
     async def __aenter__(self) -> "AgenticTeamMCPClient":
-        """Open a connection and a supervisor for the block."""
+        """Open a connection and a supervisor for the block; return this client."""
         async with AsyncExitStack() as stack:
             self._client = await stack.enter_async_context(self._connected())
             self._kept = stack.pop_all()

@@ -71,7 +71,10 @@ class Executor:
         return self._runtime.run(self._task(scheduler))
 
     async def arun(self, scheduler: Scheduler) -> Result[str]:
-        """Run the scheduler's graph from an event loop. Raises as `Runtime.run`."""
+        """Run the scheduler's graph from an event loop and return the result.
+
+        Raises as `Runtime.run`.
+        """
         return await self._runtime.arun(self._task(scheduler))
 
     def run_stream(self, scheduler: Scheduler) -> Generator[RunEvent, None, None]:

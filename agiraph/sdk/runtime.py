@@ -118,7 +118,10 @@ class Runtime:
         return stream
 
     async def arun(self, task: Task[Out]) -> Result[Out]:
-        """Run a task from an event loop; a cancellation stops the team. Raises as `run`."""
+        """Run a task from an event loop, return the result; a cancellation stops the team.
+
+        Raises as `run`.
+        """
         left = threading.Event()
         run = self._begin(task, left)
         async with aclosing(self._astream(run, left)) as stream:
@@ -173,7 +176,7 @@ class Runtime:
                 yield event
 
     def __enter__(self) -> "Runtime":
-        """Find or start a supervisor for the block."""
+        """Find or start a supervisor for the block; return this runtime."""
         self._kept.enter_context(supervised(self.home))
         return self
 
@@ -182,7 +185,7 @@ class Runtime:
         self._kept.close()
 
     async def __aenter__(self) -> "Runtime":
-        """Find or start a supervisor for the block."""
+        """Find or start a supervisor for the block; return this runtime."""
         return await asyncio.to_thread(self.__enter__)
 
     async def __aexit__(self, *exc: object) -> None:

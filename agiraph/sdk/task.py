@@ -103,7 +103,7 @@ class Task(Generic[Out]):
         """Further fields of the request."""
 
     def read(self, answer: str, result: "Result[Any] | None" = None) -> Out:
-        """Parse the answer text of a run into this task's output format.
+        """Return the answer text of a run in this task's output format.
 
         Raises OutputInvalid, which carries `result`, if the text does not fit the format.
         """

@@ -32,7 +32,7 @@ def team(
     model_provider: str | None = None,
     **options: Unpack[RuntimeOptions],
 ) -> Result[str]:
-    """Let a team of these roles work on a goal; the coordinator summarizes their results.
+    """Let a team of roles work on a goal; return the coordinator's summary of their results.
 
     `options` are those of `Runtime`. Raises as `Runtime.run`; InvalidInput for invalid roles.
     """

@@ -239,7 +239,7 @@ class TeamRun(Generic[Out]):
 
 
 def _created(client: Client, request: CreateAgentRequest) -> AgentView:
-    """Create the agent of a run. Raises InvalidInput if the content of its request is refused."""
+    """Create the agent of a run and return it. Raises InvalidInput for a refused request."""
     try:
         return client.create_agent(request)
     except ApiError as error:

@@ -92,7 +92,7 @@ def _put(path: Path, make: Callable[[str, int], None]) -> None:
 
 
 def read_link(path: Path) -> str:
-    """Return the target of a symbolic link as written; OSError if it is not a link."""
+    """Return the target of a symbolic link as written. Raises OSError if it is not a link."""
     with folder_of(path) as folder:
         return os.readlink(path.name, dir_fd=folder)
 

@@ -24,7 +24,7 @@ HELD: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database of a home for any thread, in autocommit mode.
+    """Return a connection to a database of a home, for any thread, in autocommit mode.
 
     Damage that SQLite finds in it later is raised as Corrupt, which names the file. Raises OSError.
     """

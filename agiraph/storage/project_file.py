@@ -93,9 +93,10 @@ def _refuse_unknown(path: Path, table: str, values: Mapping[str, Any], known: An
 
 
 def _home(path: Path, value: Any) -> Path:
-    """Return the path of a home; InvalidInput if it is not `~/.agiraph` or `~/.agiraph-NAME`.
+    """Return the path of a home.
 
-    A home inside the project could bring settings that the person has not made.
+    Raises InvalidInput if it is not `~/.agiraph` or `~/.agiraph-NAME`. A home inside the project
+    could bring settings that the person has not made.
     """
     home = expanded(value) if isinstance(value, str) else Path()
     if home.parent != user_home() or not home.name.startswith(HOMES):

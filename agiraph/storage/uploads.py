@@ -85,7 +85,7 @@ class Uploads:
         return self._noted(upload)
 
     def take(self, id: str, at: int, data: bytes) -> Upload:
-        """Store a part of the stream, which begins at the byte `at` of it.
+        """Store `data`, the bytes of the stream from position `at` on; return the upload.
 
         Raises Refused if that is not the next byte needed: declare the folder again; InvalidInput
         if a file's content differs from the declaration.

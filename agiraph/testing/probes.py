@@ -300,13 +300,13 @@ def _ask_unknown_model(subject: Subject, _: dict[str, ProbeCall]) -> ModelReques
 
 
 def judge_any_model(_: ProbeCall, _answer: ModelResponse) -> Iterable[Finding]:
-    """Judge an answer of a model that does not exist."""
+    """Yield the finding for an answer of a model that does not exist."""
     detail = "answers for any name of a model: a wrong name is not noticed"
     yield Finding("errors", "limited", detail)
 
 
 def judge_error(error: ProviderError) -> Finding:
-    """Judge the error for a model that does not exist."""
+    """Return the finding for the error of a model that does not exist."""
     if error.kind in RETRYABLE:
         detail = f"taken for {error.kind}, so that the call is made again: {error}"
         return Finding("errors", "fails", detail)
@@ -372,7 +372,7 @@ def judge_picture(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
 
 
 def judge_picture_error(error: ProviderError) -> Finding:
-    """Judge the refusal of a picture; only external agents send pictures."""
+    """Return the finding for a refused picture; only external agents send pictures."""
     outcome: Outcome = "unknown" if error.is_retryable else "limited"
     detail = f"external agents can send none: {error.kind}: {error}"
     return Finding("images", outcome, detail)

@@ -105,7 +105,7 @@ def tool(
     is_essential: bool = False,
     recovery: CallRecovery[Any] | None = None,
 ) -> Callable[[Callable[[ToolContext, P], Awaitable[ToolOutput]]], Tool[P]]:
-    """Make a tool of the function that runs it, with its name and the type of its `params`."""
+    """Return a decorator that makes a tool of a function, with its name and `params` type."""
 
     def make(run: Callable[[ToolContext, P], Awaitable[ToolOutput]]) -> Tool[P]:
         params = run.__annotations__["params"]

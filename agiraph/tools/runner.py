@@ -185,7 +185,10 @@ def _become(words: list[str], output: int, gate: int, tasks: int) -> None:
 
 
 def _scoped(words: list[str]) -> list[str]:
-    """Restrict this process itself if the arguments run landlock.py: that saves an interpreter."""
+    """Return the arguments without landlock.py, whose restriction is then applied here.
+
+    That saves an interpreter. Other arguments are returned unchanged.
+    """
     if words[3:4] != [LANDLOCK]:
         return words
     sys.path.append(os.path.dirname(LANDLOCK))

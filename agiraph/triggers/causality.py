@@ -116,7 +116,11 @@ def _on_message(causality: Causality, event: Event) -> tuple[Causality, Lineage]
 
 
 def _on_answer(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """Attribute an idle coordinator's answer to the ended nodes; without calls it is idle again."""
+    """Return the state after a coordinator's answer, and the triggers that caused the answer.
+
+    An answer of an idle coordinator is attributed to the ended nodes; without calls the coordinator
+    is idle again.
+    """
     acting = causality.woke if causality.is_resting else causality.acting
     if event.data.get("calls"):
         return _changed(causality, acting=acting, woke=(), is_resting=False), acting

@@ -171,9 +171,10 @@ class TriggerSet:
         return trigger
 
     def act(self, id: str, act: TriggerAct, now: float, *, cause: str, reason: str = "") -> Trigger:
-        """Pause, resume, cancel or fire a trigger now. Raises IllegalTransition if it has ended.
+        """Pause, resume, cancel or fire a trigger now, and return it.
 
-        `cause` is the id of the requesting message: a repeated request fires once.
+        Raises IllegalTransition if it has ended. `cause` is the id of the requesting message: a
+        repeated request fires once.
         """
         trigger = self.triggers[id]
         if act == "cancel" and trigger.status == "cancelled":

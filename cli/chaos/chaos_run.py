@@ -101,7 +101,10 @@ class ChaosRun:
         return self._folder / "storm"
 
     def run(self, count: int) -> ChaosReport:
-        """Inject `count` faults, over as many runs as necessary. Raises Unavailable."""
+        """Inject `count` faults, over as many runs as necessary; return a report.
+
+        Raises Unavailable.
+        """
         undisturbed = self._undisturbed()
         supervisor = new_supervisor(self._storm_home, self._noise, self._more_settings())
         supervisor.start()
@@ -272,7 +275,7 @@ def _clients(home: Path) -> Iterator[Client]:
 
 
 def status_of(home: Path, agent: str) -> str:
-    """Read an agent's status from its file, without any process."""
+    """Return an agent's status from its file, without any process."""
     record = Home(home).agent(agent).record
     return Agent.model_validate_json(read_bytes(record)).status
 

@@ -49,7 +49,7 @@ class RunDifference:
 
 
 def count_run(run: RunHome) -> RunCounts:
-    """Count the results of a run."""
+    """Return the counted results of a run."""
     board = read_board(run.journal)
     names = {node.id: node.name for node in board.nodes.values()}
     completions = Counter(

@@ -89,7 +89,10 @@ class HostsRun(ChaosRun):
         self._machines = [ChaosMachine(name, folder.resolve() / name) for name in names]
 
     def run(self, count: int) -> ChaosReport:
-        """Inject `count` faults, as in any chaos run. Raises Unavailable, InvalidInput."""
+        """Inject `count` faults, as in any chaos run. Returns a report.
+
+        Raises Unavailable, InvalidInput.
+        """
         with self._network:
             return super().run(count)
 

@@ -75,7 +75,7 @@ class RandomModelRun(ChaosRun):
         self._looked_at = 0.0
 
     def play(self, count: int) -> RandomModelReport:
-        """Play the run to its end. Raises Unavailable."""
+        """Play the run to its end and return a report. Raises Unavailable."""
         supervisor = new_supervisor(self._storm_home, self._noise, SETTINGS)
         supervisor.start()
         began = time.monotonic()

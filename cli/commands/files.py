@@ -175,7 +175,7 @@ def _changed_memory(
 
 
 def _edited_memory(client: "Client", agent: str, path: str) -> Done:
-    """Let the person edit a memory file in an editor.
+    """Let the person edit a memory file in an editor; return the outcome.
 
     A refused text stays in a file that the error names.
     """

@@ -75,7 +75,7 @@ def run(folder: Path | None) -> int:
 
 
 def _run(folder: HostFolder) -> int:
-    """Replace this process by the host process of a folder."""
+    """Replace this process by the host process of a folder; does not return."""
     os.execv(sys.executable, _command(folder))
 
 

@@ -70,7 +70,10 @@ def forget(remote: str, as_json: bool) -> int:
 
 
 def log_in_at(named: str, name: str | None) -> Done:
-    """Store the token for the gateway `named`, if it is valid. Raises ApiError."""
+    """Store the token for the gateway `named`, if it is valid; return the output.
+
+    Raises ApiError.
+    """
     if name is not None and not NAME.fullmatch(name):
         raise click.UsageError("--name: at most 40 letters, digits, '.', '_' and '-'")
     file = remotes_file(os.environ)

@@ -142,7 +142,7 @@ def up(
 
 
 def _install(home: Path, options: Sequence[str]) -> LoginService:
-    """Set up the start of this home's supervisor at login, and report missing variables."""
+    """Set up the start at login, report missing variables, and return the service."""
     try:
         service = login_service(home, os.environ)
     except NoLoginServices as error:

@@ -73,7 +73,7 @@ class AgentFirstGroup(click.Group):
     """`triggers AGENT [ACT ...]`: without an act it lists; options may be anywhere."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `list` if no act is named; a usage error lists the acts."""
+        """Return the words, with `list` inserted without an act. A usage error lists the acts."""
         if {"-h", "--help"} & set(args):
             act = next((word for word in args if word in self.commands), None)
             return super().parse_args(ctx, ["AGENT", act, "--help"] if act else ["--help"])

@@ -41,7 +41,7 @@ class ClientThread:
         return self._client.follow_thread(agent, after=after, kind=kinds)
 
     def _ask(self, question: Callable[[Client], T]) -> T:
-        """Call `question` once; if the gateway has moved, call it again at its new address."""
+        """Return the result of `question`; if the gateway has moved, ask at its new address."""
         try:
             return question(self._client)
         except NotReachable:

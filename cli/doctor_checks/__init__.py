@@ -50,7 +50,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
 
 
 def check_up(context: DoctorContext) -> dict[str, DoctorCheck]:
-    """Run every check; a check that raises counts as failed, with the error."""
+    """Return the result of every check by name; a check that raises has failed."""
     return {name: _run(check, context) for name, check in CHECKS.items()}
 
 

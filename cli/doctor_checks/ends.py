@@ -1,8 +1,8 @@
 """Ends: journals that were cut between two records, which only other files show.
 
-Events name the place of the record that they follow from: of the board's, or of an entity's step.
-So a journal is cut if it ends before the place of an event, and the event log is cut if it ends
-before the last answer of a conversation.
+Each event contains the position of the journal's record from which it follows: a record of the
+board, or a step of an entity. So a journal is cut if it ends before the position in an event, and
+the event log is cut if it ends before the last answer of a conversation.
 """
 
 from collections.abc import Iterator

@@ -80,7 +80,7 @@ class Subcommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; a usage error lists the known ones."""
+        """Return the subcommand and its words; a usage error lists the known subcommands."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(
                 str(unknown("subcommand", args[0], self.list_commands(ctx))), ctx
@@ -175,19 +175,19 @@ def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) 
 
 
 def home_option(command: Command) -> Command:
-    """Add --home, which becomes the argument `home`, an absolute path."""
+    """Return the command with --home, which becomes the argument `home`, an absolute path."""
     return click.option("--home", cls=SharedOption, callback=_home, **HOME)(command)
 
 
 def run_option(command: Command) -> Command:
-    """Add --run, which becomes the argument `run_id`."""
+    """Return the command with --run, which becomes the argument `run_id`."""
     return click.option("--run", "run_id", help="The id of a run [default: the current run].")(
         command
     )
 
 
 def json_option(what: str) -> Callable[[Command], Command]:
-    """Add --json, which becomes the argument `as_json`."""
+    """Return a decorator that adds --json, which becomes the argument `as_json`."""
     return click.option("--json", "as_json", cls=SharedOption, is_flag=True, help=f"Print {what}.")
 
 
@@ -298,7 +298,7 @@ BUDGET: Final = Parsed("amount", _budget)
 
 
 def notes_option(command: Command) -> Command:
-    """Add --notes, the argument `notes`."""
+    """Return the command with --notes, which becomes the argument `notes`."""
     return click.option(
         "--notes",
         type=click.Choice(NOTES_OF),
@@ -308,7 +308,7 @@ def notes_option(command: Command) -> Command:
 
 
 def budgets_option(help: str) -> Callable[[Command], Command]:
-    """Add -b/--budget, the argument `budgets`: dollars or tokens, repeatable (`together`)."""
+    """Return a decorator that adds -b/--budget, the argument `budgets` (see `together`)."""
     return click.option("-b", "--budget", "budgets", type=BUDGET, multiple=True, help=help)
 
 

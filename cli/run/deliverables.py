@@ -68,7 +68,7 @@ Command = Callable[..., Any]
 
 
 def output_options(command: Command) -> Command:
-    """Add -o/--output and --force, which become the arguments `output` and `force`."""
+    """Return the command with -o/--output and --force: arguments `output` and `force`."""
     for option in (
         click.option("--force", is_flag=True, help="With --output: replace existing files."),
         click.option(
@@ -127,7 +127,7 @@ class Delivered:
 def deliver(
     client: "Client", agent: str, run: str | None, answer: str | None, to: Destination
 ) -> Delivered:
-    """Write the answer, and into a folder all other deliverables.
+    """Write the answer, into a folder also all other deliverables; return what was written.
 
     No file or folder called `.git` is written. Raises InvalidInput, which names the place of the
     result, if a file cannot be written.

@@ -27,7 +27,10 @@ class RunCommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the project file, unless a shell only completes the line. Raises InvalidInput."""
+        """Return the context, with the defaults of the project file. Raises InvalidInput.
+
+        A shell that only completes the line needs no defaults.
+        """
         file = None if extra.get("resilient_parsing") else project_file()
         if file is not None:
             extra["default_map"] = dict(self._defaults(file))
@@ -50,7 +53,7 @@ class RunCommand(click.Command):
             yield option.name, value
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line, drop defaults that conflict with it, and show the others."""
+        """Return further words; drop defaults that conflict with the command line, show others."""
         rest = super().parse_args(ctx, args)
         set_here = [name for name in ctx.params if is_of_project(ctx, name)]
         for name in set_here:

@@ -78,7 +78,7 @@ class RunOptions:
         )
 
     def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; a repeat is the same run.
+        """Create the agent, or give it a further goal; return it. A repeat is the same run.
 
         Without a goal the agent's run is resumed.
         """
@@ -145,7 +145,7 @@ class RunTarget:
         return self.own is not None or (not is_elsewhere() and belongs_to_users(self.home))
 
     def begin(self, options: RunOptions) -> "AgentView":
-        """Begin the run; the request is repeated if the gateway dies meanwhile."""
+        """Begin the run and return its agent; repeat the request if the gateway dies meanwhile."""
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
@@ -261,8 +261,8 @@ def _import_the_rest() -> None:
 def _check_start(options: RunOptions) -> None:
     """Raise the errors that would prevent the start of a supervisor on this home.
 
-    InvalidInput for settings or a missing model, OtherFormat for a home of another format, OSError
-    for a full disk.
+    Raises InvalidInput for settings or a missing model, OtherFormat for a home of another format,
+    OSError for a full disk.
     """
     check_format(Home(options.home))
     if _is_full(options.home):

@@ -40,7 +40,7 @@ class FaultInjectingWire:
         self._wire.open(self)
 
     def send(self, blob: bytes) -> bool:
-        """Send a frame, or lose it without an error."""
+        """Send a frame, or lose it without an error; always True."""
         self._pass(self._out, blob)
         return True
 

@@ -207,7 +207,7 @@ class _Endpoints:
         return JSONResponse(format_of(request.url.path).model(name))
 
     async def answer(self, request: Request) -> Response:
-        """Answer a call or a request to count tokens."""
+        """Return the response to a model call or to a request to count tokens."""
         wire = format_of(request.url.path)
         method = request.path_params.get("method")
         if method not in (None, *GOOGLE_METHODS):
@@ -253,7 +253,7 @@ class _Endpoints:
 
 
 def _parsed(data: bytes) -> JsonObject:
-    """Return a body as an object; InvalidInput."""
+    """Return a body as an object. Raises InvalidInput."""
     try:
         value = read_json_once(data, MOST_VALUES)
     except RepeatedName as error:
@@ -271,13 +271,16 @@ def _parsed(data: bytes) -> JsonObject:
 
 
 def _format_headers(request: Request) -> dict[str, str]:
-    """Return the headers about the format; InvalidInput. Repeated headers are joined by commas."""
+    """Return the headers about the format.
+
+    Raises InvalidInput. Repeated headers are joined by commas.
+    """
     headers = request.headers
     return format_headers({name: ",".join(headers.getlist(name)) for name in FORMAT_HEADERS})
 
 
 def _forwarded_query(request: Request) -> str:
-    """Return the part of the query that is about the format; InvalidInput."""
+    """Return the part of the query that is about the format. Raises InvalidInput."""
     pairs = [pair for pair in request.query_params.multi_items() if pair[0] in QUERY]
     if len(dict(pairs)) < len(pairs):
         raise InvalidInput(f"the query has a parameter twice (each may be given once: {QUERY})")
@@ -288,9 +291,10 @@ def _forwarded_query(request: Request) -> str:
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:
-    """Return a body in Google's format with the model and method of its path; InvalidInput.
+    """Return a body in Google's format with the model and method of its path.
 
-    A request to count tokens may wrap a whole request; then the inner request is used.
+    Raises InvalidInput. A request to count tokens may wrap a whole request; then the inner request
+    is used.
     """
     method = request.path_params["method"]
     if method == STREAM_METHOD and parse_qs(request.url.query).get("alt") != ["sse"]:

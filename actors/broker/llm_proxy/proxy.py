@@ -81,7 +81,7 @@ class LlmProxy:
     async def open(
         self, entity: str, incarnation: int, message: bytes, asked: OpenProxy
     ) -> ProxyOpened:
-        """Open a grant for the external agent of an entity.
+        """Open a grant for an external agent; return its URL and token.
 
         Raises Refused if its model cannot be called, its run belongs to another agent, or the proxy
         cannot listen.
@@ -272,7 +272,10 @@ class LlmProxy:
         return await asyncio.get_running_loop().run_in_executor(self._judging, judge)
 
     def _own(self, asked: ProxyRequest, request: ModelRequest) -> ModelRequest:
-        """Return the canonical request with the grant's model, run and budget; InvalidInput."""
+        """Return the canonical request with the grant's model, run and budget.
+
+        Raises InvalidInput.
+        """
         grant = asked.grant
         own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
         model = model_for(request.model, grant, self._services.presets)
@@ -283,7 +286,7 @@ class LlmProxy:
 def _checked(
     asked: ProxyRequest, service_tools: Collection[str]
 ) -> tuple[ProxyRequest, ModelRequest]:
-    """Return a request with its checked body, and the canonical request; InvalidInput."""
+    """Return a request with its checked body, and the canonical request. Raises InvalidInput."""
     with readable():
         body = asked.wire.rules.checked(asked.body, service_tools)
         return replace(asked, body=body), asked.wire.parse_request(body)

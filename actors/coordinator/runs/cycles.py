@@ -48,7 +48,7 @@ class Cycles:
 
     @property
     def may_not_think(self) -> bool:
-        """Whether the model need not answer: its last call, or a failure of it, ended a cycle."""
+        """Whether no model call is needed: the model's last call, or its failure, ended a cycle."""
         run = self._board_service.board.run
         place = self._context.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):

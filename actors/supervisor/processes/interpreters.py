@@ -33,7 +33,7 @@ class PrestartedProcesses(NamedTuple):
 
 
 def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
-    """Start router and spawner before their launches are known; raises OSError.
+    """Start router and spawner before their launches are known; return them. Raises OSError.
 
     They import while the supervisor imports, touch nothing before their launches, and exit when the
     supervisor exits. All other processes wait for these two.
@@ -47,7 +47,7 @@ def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
 def start_actor(
     environ: Mapping[str, str], log: "Path | None", kind: str = ""
 ) -> WaitingInterpreter:
-    """Start the interpreter of an actor, which imports the modules of `kind` before its launch.
+    """Return a started interpreter of an actor; it imports the modules of `kind` already.
 
     Its output before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
     """

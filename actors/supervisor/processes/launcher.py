@@ -121,7 +121,7 @@ class ExecLauncher:
         self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
-        """Start the process; its launch goes through a pipe that stays open as its lifeline.
+        """Start a process and return it; the pipe with its launch stays open as its lifeline.
 
         Raises SpawnFailed.
         """
@@ -214,7 +214,10 @@ class ForkLauncher:
             await asyncio.wait([self._task])
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
-        """Fork the process, or start a fresh interpreter if that fails; raises SpawnFailed."""
+        """Return the forked process, or one of a fresh interpreter if that fails.
+
+        Raises SpawnFailed.
+        """
         deadline = asyncio.get_running_loop().time() + NEXT_SPAWNER_SECONDS
         while await self._is_available(deadline):
             assert self._writer is not None

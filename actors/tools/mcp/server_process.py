@@ -171,7 +171,7 @@ class McpServerProcess:
     async def _ask(
         self, id: bytes, call: CallInFlight, tool: ServedTool, body: CallTool
     ) -> tuple[str, bool]:
-        """Call the tool, once more if its server dies and the tool may be called twice."""
+        """Return the tool's result; call again if its server dies and it may be called twice."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             said = self._connection.redacted(message or "")

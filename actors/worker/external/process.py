@@ -68,7 +68,7 @@ class ExternalAgentProcess:
         keeps_stdin_open: bool,
         standins: Sequence[str] = (),
     ) -> "ExternalAgentProcess":
-        """Start `command` below a process guard, and write `opening` to its stdin.
+        """Return `command`, started below a process guard; write `opening` to its stdin.
 
         Stdin is then closed unless `keeps_stdin_open`. The guard writes the process ids into
         `folder` and keeps the stand-ins at the paths `standins`. Raises OSError or ValueError.

@@ -119,7 +119,7 @@ class AgentSession:
         )
 
     async def run(self) -> AgentSessionResult:
-        """Handle the output of the started agent until its end."""
+        """Handle the output of the started agent until it ends; return how it ended."""
         try:
             self._report_started()
             self._tasks.start(self._attend())

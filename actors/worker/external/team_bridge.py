@@ -75,7 +75,7 @@ class TeamBridge:
         return was_refused
 
     async def _send(self, outgoing: OutboxMessage) -> bool:
-        """Send one message; if it cannot be sent, the agent gets the reason instead."""
+        """Send one message; if that is refused, tell the agent why. Return whether it was sent."""
         key, asked, refusal = f"outbox.{self._key}.{outgoing.key}", None, ""
         try:
             if outgoing.asks and outgoing.to.lower() == HUMAN_NAME:

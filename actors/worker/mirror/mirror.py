@@ -185,7 +185,7 @@ class Mirror:
     async def _list(
         self, own: Path, parts: Sequence[_Part], *, keeps: bool
     ) -> tuple[FoundFiles, list[FoundFiles | None]]:
-        """Request the lists of the worker's own folder and of `parts` at once.
+        """Return the lists of the worker's own folder and of each of `parts`.
 
         With `keeps` the folder's contents are not requested: they are here already.
         """

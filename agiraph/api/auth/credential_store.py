@@ -91,7 +91,7 @@ class CredentialStore:
     # --- callers ---
 
     def caller(self, secret: str, *, is_cookie: bool = False) -> Principal:
-        """Return the caller that has this token (or this login cookie); ApiError 401."""
+        """Return the caller that has this token (or this login cookie). Raises ApiError 401."""
         digest = digest_of(secret)
         if digest == self._home_digest and not is_cookie:
             found = self._home
@@ -179,7 +179,7 @@ class CredentialStore:
         self._cut_off()
 
     def revoke(self, name: str) -> ApiToken:
-        """End a token, and the login links and browser logins that were created with it."""
+        """End a token, and the links and browser logins created with it; return the token."""
         if name == HOME_TOKEN:
             raise ApiError(409, "the home's own token can be rotated, not revoked")
         self._write(self.credentials.revoked(name, self._clock.now()))
@@ -230,7 +230,7 @@ class CredentialStore:
         return link, code
 
     def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserLogin, str]:
-        """Turn a link's code into a browser login; return it and its secret. ApiError 403.
+        """Turn a link's code into a browser login; return it and its secret. Raises ApiError 403.
 
         `user` is the id of the operating system's user that sends the code, None if unknown.
         """
@@ -244,7 +244,7 @@ class CredentialStore:
         return list(self.credentials.pruned(self.now()).logins)
 
     def end_login(self, id: str) -> BrowserLogin:
-        """Log a browser out; ApiError 404."""
+        """Log a browser out and return its login. Raises ApiError 404."""
         login = self.credentials.login(id)
         self._write(self.credentials.without_login(id))
         return login

@@ -106,7 +106,10 @@ class Credentials(Record):
     # --- tokens ---
 
     def token(self, name: str, now: float) -> ApiToken:
-        """Return an active token; ApiError 404 lists the active tokens, 409 if it has ended."""
+        """Return an active token.
+
+        Raises ApiError 404, which lists the active tokens, 409 if it has ended.
+        """
         found = next((token for token in self.tokens if token.name == name), None)
         if found is None:
             known = [token.name for token in self.tokens if token.status(now) == "active"]
@@ -117,7 +120,7 @@ class Credentials(Record):
         return found
 
     def with_token(self, token: ApiToken, now: float) -> "Credentials":
-        """Add a token; it replaces a token of the same name that has ended or has the same cause.
+        """Return a copy with a further token, in place of an ended one of its name or cause.
 
         Raises ApiError 409 if that token is active.
         """
@@ -134,7 +137,10 @@ class Credentials(Record):
     def rotated(
         self, name: str, digest: str, now: float, grace: float, cause: str
     ) -> "Credentials":
-        """Give a token another secret; the old secret stays valid for `grace` seconds."""
+        """Return a copy in which a token has the secret of `digest`.
+
+        The old secret stays valid for `grace` seconds.
+        """
         old = self.token(name, now)
         if _is_again(old, cause):
             return self._replaced(old, old.model_copy(update={"digest": digest}))
@@ -150,7 +156,10 @@ class Credentials(Record):
         return self._replaced(old, new)
 
     def home_rotated(self, old_digest: str, now: float, grace: float, cause: str) -> "Credentials":
-        """Record that the home's own token was changed, and how long the old one is valid."""
+        """Return a copy that records a change of the home's own token.
+
+        The old token stays valid for `grace` seconds.
+        """
         others = tuple(token for token in self.tokens if token.name != HOME_TOKEN)
         note = ApiToken(
             name=HOME_TOKEN,
@@ -166,7 +175,7 @@ class Credentials(Record):
         return self._with(tokens=(*others, note))
 
     def revoked(self, name: str, now: float) -> "Credentials":
-        """End a token, and the login links and browser logins that were created with it.
+        """Return a copy in which a token, and the links and logins created with it, have ended.
 
         A token that was revoked before is not changed.
         """
@@ -188,7 +197,7 @@ class Credentials(Record):
     # --- login links and browser logins ---
 
     def with_link(self, link: LoginLink) -> "Credentials":
-        """Add a login link; beyond MOST_LINKS the oldest link is removed."""
+        """Return a copy with a login link; beyond MOST_LINKS the oldest link is removed."""
         return self._with(links=(*self.links, link)[-MOST_LINKS:])
 
     def entered(
@@ -200,10 +209,10 @@ class Credentials(Record):
         now: float,
         user: int | None = None,
     ) -> "Credentials":
-        """Turn a link into a browser login, in one step; ApiError 403 if it was used or is too old.
+        """Return a copy in which a link has become a browser login.
 
-        `user` is the id of the operating system's user that sends the code, None if unknown. A link
-        sent by another user stays valid.
+        Raises ApiError 403 if the link was used or is too old. `user` is the id of the operating
+        system's user that sends the code, None if unknown. A link sent by another user stays valid.
         """
         link = next((one for one in self.links if one.digest == code_digest), None)
         if link is None or link.expires_at <= now:
@@ -227,7 +236,7 @@ class Credentials(Record):
         )
 
     def login(self, id: str) -> BrowserLogin:
-        """Return a browser login by its id; ApiError 404 lists the known ids."""
+        """Return a browser login by its id. Raises ApiError 404, which lists the known ids."""
         found = next((one for one in self.logins if one.id == id), None)
         if found is None:
             known = listed([one.id for one in self.logins])
@@ -235,7 +244,7 @@ class Credentials(Record):
         return found
 
     def without_login(self, id: str) -> "Credentials":
-        """End a browser login; ApiError 404 if there is none."""
+        """Return a copy without a browser login. Raises ApiError 404."""
         gone = self.login(id)
         return self._with(logins=tuple(one for one in self.logins if one is not gone))
 
@@ -268,7 +277,10 @@ def ended(token: ApiToken, now: float) -> str:
 
 
 def caller_of(key: ApiToken | BrowserLogin, digest: str, now: float) -> Principal:
-    """Return the caller that presents a key with this digest; ApiError 401 if it has ended."""
+    """Return the caller that presents a key with this digest.
+
+    Raises ApiError 401 if it has ended.
+    """
     if isinstance(key, BrowserLogin):
         if key.expires_at <= now:
             raise ApiError(401, "this login has ended: log in again (agiraph login)")

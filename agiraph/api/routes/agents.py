@@ -247,9 +247,9 @@ async def start_coordinator(
     agent: Agent,
     tools: tuple[str, ...] | None = None,
 ) -> ChildStarted:
-    """Start the coordinator of an agent that the supervisor does not know. Raises ApiError.
+    """Start a coordinator that the supervisor does not know; return the supervisor's reply.
 
-    `tools` are the names of its tools; None: the default set.
+    `tools` are the names of its tools; None: the default set. Raises ApiError.
     """
     spec = ChildSpec(
         address=coordinator_address(agent.id),
@@ -275,8 +275,8 @@ async def _wait_until_begun(
 ) -> Agent:
     """Return the agent once its record says that it has begun.
 
-    `check` is called repeatedly, and raises the error that prevents the begin. ApiError 504 with
-    the text `late` after START_SECONDS.
+    `check` is called repeatedly, and raises the error that prevents the begin. Raises ApiError 504
+    with the text `late` after START_SECONDS.
     """
     give_up_at = gateway.clock.monotonic() + START_SECONDS
     with gateway.signals.subscribe(id) as signal:

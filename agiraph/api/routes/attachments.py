@@ -78,7 +78,10 @@ async def attach(
 
 
 def attachment_of(run: RunHome | None, path: str) -> AttachmentView:
-    """Return the attachment at `path`, as entities spell it; ApiError 404 lists the known."""
+    """Return the attachment at `path`, as entities spell it.
+
+    Raises ApiError 404, which lists the known ones.
+    """
     if run is None:
         raise ApiError(404, f"there is no '{path}': the agent has no run yet")
     folder = run.attachments

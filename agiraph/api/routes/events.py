@@ -174,8 +174,8 @@ def _view(gateway: Gateway, agent: Agent, event: Event) -> EventView:
 def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed[Event]:
     """Return an agent's feed from a cursor on.
 
-    ApiError 503 if there are too many followers, Corrupt if the log is unreadable from `after` on:
-    a follower that is accepted and then dropped would reconnect at once.
+    Raises ApiError 503 if there are too many followers, Corrupt if the log is unreadable from
+    `after` on: a follower that is accepted and then dropped would reconnect at once.
     """
     gateway.check_follower()
     log = gateway.agents.events_of(agent)

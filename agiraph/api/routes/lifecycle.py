@@ -107,7 +107,7 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
 async def _act_on_agent(
     gateway: Gateway, agent: Agent, act: EntityAct, cause: CallCause
 ) -> SteeredView:
-    """Act on an agent's coordinator and all its workers, the coordinator first."""
+    """Act on an agent's coordinator, then on its workers; return the new state of each."""
     if act != "stop":
         team = _team(await children(gateway), agent)
         if act == "resume" and not team:
@@ -179,7 +179,7 @@ def _let_go_on(gateway: Gateway, targets: Sequence[ChildInfo]) -> None:
 
 
 async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
-    """Stop an agent's processes, including workers that its coordinator started meanwhile."""
+    """Stop an agent's processes, also workers that start meanwhile; return their states."""
     stopped: dict[str, SteeredEntityView] = {}
     while True:
         team = _team(await children(gateway), agent)
@@ -235,7 +235,7 @@ def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
 
 
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    """Let children continue, and restart those that are down.
+    """Let children continue, and restart those that are down; return their states.
 
     A restarted coordinator starts its workers itself, as far as its board needs them.
     """

@@ -138,7 +138,7 @@ class MemoryEdit:
     if_none_match: IfNoneMatch = None
 
     async def carry_out(self, content: str, *, tells: bool) -> FileContentView:
-        """Write the file, or remove it for "", and report the event.
+        """Write the file, or remove it for "", and report the event; return the file.
 
         With `tells` a working coordinator is notified. Raises ApiError: 412 if the file has
         changed, 422 for an invalid size or name.
@@ -202,7 +202,10 @@ def _version_view(version: MemoryVersion, content: str | None = None) -> MemoryV
 
 
 def _name(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the name in the memory for a requested path; ApiError 404 if the path is invalid."""
+    """Return the name in the memory for a requested path.
+
+    Raises ApiError 404 if the path is invalid.
+    """
     try:
         return _memory_of(gateway, agent).name_of(path)
     except Refused as error:
@@ -210,7 +213,10 @@ def _name(gateway: Gateway, agent: Agent, path: str) -> str:
 
 
 def _existing(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the name in the memory of an existing file; ApiError 404 lists the files."""
+    """Return the name in the memory of an existing file.
+
+    Raises ApiError 404, which lists the files.
+    """
     name, names = _name(gateway, agent, path), _memory_of(gateway, agent).names()
     if name not in names:
         raise ApiError(404, str(unknown("memory file", path, names)))

@@ -115,7 +115,10 @@ async def send_text(
 async def tell_coordinator(
     gateway: Gateway, agent: Agent, content: str, cause: CallCause
 ) -> SentView:
-    """Send text to the coordinator in the person's name. Raises ApiError."""
+    """Send text to the coordinator in the person's name; return the sent text.
+
+    Raises ApiError.
+    """
     receivers = _receivers(gateway, agent, None)
     return await send_texts(
         gateway, agent, receivers, OutgoingText(content, "steer", "text"), cause

@@ -138,7 +138,7 @@ def answer(
 
 
 def _raise_in_words(asked: Question, text: str) -> str:
-    """Return the canonical form of an answer to a question for more budget; ApiError 422."""
+    """Return the canonical form of an answer to a question for more budget. Raises ApiError 422."""
     unit: Unit = "tokens" if asked.about and asked.about.subject == "tokens" else "usd"
     try:
         return parse_raise(text, unit).text

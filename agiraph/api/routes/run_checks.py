@@ -59,9 +59,9 @@ class RunCheck:
                 raise problem
 
     async def problems(self) -> AsyncGenerator[tuple[str, ApiError], None]:
-        """Yield each problem with the field of the request; ApiError if a process does not answer.
+        """Yield each problem with the field of the request.
 
-        Later checks use the results of earlier ones.
+        Raises ApiError if a process does not answer. Later checks use the results of earlier ones.
         """
         for field, check in self._checks():
             try:
@@ -236,7 +236,7 @@ def check_leader(request: RunRequest, plan: Plan | None, mode: Mode) -> None:
 
 
 def check_plan(text: str, gateway: Gateway) -> Plan:
-    """Return the plan; ApiError 422 with line and key, or for an unusable external agent."""
+    """Return the plan. Raises ApiError 422 with line and key, or for an unusable external agent."""
     from agiraph.external.preflight import check_agent  # few plans need it
     from agiraph.tools.toolbox import Toolbox
 
@@ -270,10 +270,9 @@ def check_input(named: str, home: Path) -> None:
 async def roles_for(
     gateway: Gateway, request: RunRequest, model: str, mode: Mode
 ) -> RoleTeamTerms | None:
-    """Return the team of roles requested for a run, as configured now; ApiError 422 if it cannot
-    work.
+    """Return the team of roles requested for a run, as configured now.
 
-    `model` is for roles that name no agent.
+    Raises ApiError 422 if it cannot work. `model` is for roles that name no agent.
     """
     if request.roles is None:
         return None
@@ -302,9 +301,10 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 
 async def unnamed_model(gateway: Gateway, roles: RoleTeamRequest | None) -> str:
-    """Return the model of a run that names none; ApiError 422 says how to configure one.
+    """Return the model of a run that names none.
 
-    It is the default model, or else a model that a role of its team names.
+    This is the default model, or else a model that a role of its team names. Raises ApiError 422,
+    which says how to configure one.
     """
     try:
         return await default_model(gateway)
@@ -319,7 +319,7 @@ async def unnamed_model(gateway: Gateway, roles: RoleTeamRequest | None) -> str:
 
 
 async def default_model(gateway: Gateway) -> str:
-    """Return the default model; ApiError 422 says how to configure one."""
+    """Return the default model. Raises ApiError 422, which says how to configure one."""
     if named := gateway.config.models.default:
         return named  # its usability is checked with every other model
     catalog = await gateway.bus.ask(BROKER, ListModels(), ModelCatalog)

@@ -31,7 +31,7 @@ def check_can_pause(child: ChildInfo, verb: str = "pause") -> None:
 
 
 async def pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    """Pause working children at their next yield point; ApiError 409 if none works."""
+    """Pause working children at their next yield point. Raises ApiError 409 if none works."""
     running = [child for child in targets if child.state in AT_WORK]
     if not running:
         raise ApiError(409, "nothing to pause: no process of it runs")
@@ -50,7 +50,7 @@ async def pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Stee
 async def step_all(
     gateway: Gateway, targets: Sequence[ChildInfo], cause: CallCause
 ) -> list[SteeredEntityView]:
-    """Let each paused child do one step: a model's answer or one tool call.
+    """Let paused children do one step (an answer or a tool call); return their states.
 
     Raises ApiError 409 if none is paused. The same `cause` again causes no further step.
     """
@@ -82,9 +82,10 @@ def _why_no_step(
 async def interrupt_all(
     gateway: Gateway, targets: Sequence[ChildInfo], cause: CallCause
 ) -> list[SteeredEntityView]:
-    """Interrupt the current step of each child, and send it a message; ApiError 409 if none works.
+    """Interrupt the current step of each child, and send it a message.
 
-    Streamed text is kept. A paused child stays paused afterwards.
+    Raises ApiError 409 if none works. Streamed text is kept. A paused child stays paused
+    afterwards.
     """
     for child in targets:
         check_can_pause(child, "be interrupted")

@@ -67,7 +67,7 @@ def check(home: Home, file: str, body: EditSettingsRequest) -> SettingsCheckView
 def save(
     home: Home, file: str, body: EditSettingsRequest, if_match: str | None
 ) -> SavedSettingsView:
-    """Change a file if its etag is `if_match`; do nothing if the change is already there."""
+    """Change a file whose etag is `if_match`, unless it is changed already; return the outcome."""
     about, store = _known(file), SettingsStore(home)
     before = _read(store, file)
     text, found = _checked(store, about, body, before)

@@ -91,12 +91,15 @@ class Graph:
 
     @classmethod
     def load(cls, path: str | Path) -> "Graph":
-        """Return the graph of a plan file of either form; InvalidInput names line and key."""
+        """Return the graph of a plan file of either form.
+
+        Raises InvalidInput, which names line and key.
+        """
         return cls.parse(read_text(Path(path)), str(path))
 
     @classmethod
     def parse(cls, text: str, name: str = "plan") -> "Graph":
-        """Return the graph of a plan's text; InvalidInput calls it `name`."""
+        """Return the graph of a plan's text. Raises InvalidInput, which calls it `name`."""
         return cls.from_plan(parse_plan(text, name))
 
     @classmethod
@@ -159,7 +162,7 @@ class Graph:
         return graph
 
     def add_node(self, node: Node) -> Node:
-        """Add a node, and return it; InvalidInput if there is one with its id."""
+        """Add a node, and return it. Raises InvalidInput if there is one with its id."""
         if not isinstance(node, Node):
             raise InvalidInput(f"{node!r:.80} is no node (possible: Node(id=..., task=...))")
         if node.id in self._ids:
@@ -183,7 +186,7 @@ class Graph:
             raise InvalidInput("\n".join(found))
 
     def plan(self) -> Plan:
-        """Return the checked plan; InvalidInput as in `validate`, or for invalid workers."""
+        """Return the checked plan. Raises InvalidInput as in `validate`, or for invalid workers."""
         self.validate()
         return parse_plan(self.to_json(), "graph")
 

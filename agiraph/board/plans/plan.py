@@ -62,12 +62,15 @@ class Plan(Record):
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan in a file; InvalidInput names file, line, key and the possible values."""
+    """Return the plan in a file.
+
+    Raises InvalidInput, which names file, line, key and the possible values.
+    """
     return parse_plan(read_text(path), str(path))
 
 
 def parse_plan(text: str, name: str = "plan") -> Plan:
-    """Return the plan in JSON or YAML text; InvalidInput calls it `name`."""
+    """Return the plan in JSON or YAML text. Raises InvalidInput, which calls it `name`."""
     form = read_form(text, name)
     if isinstance(form, GraphFile) and (wrong := graph_mistakes(form.nodes)):
         raise explained(type(form), text, name, wrong)

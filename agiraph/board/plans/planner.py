@@ -39,9 +39,10 @@ NAMES_PROGRAMS: Final = ("agent_command", "checks")
 
 
 def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: int) -> str:
-    """Return the text of a plan file for a planner's answer; InvalidInput says what is wrong.
+    """Return the text of a plan file for a planner's answer.
 
-    In a static plan no worker leads: nothing is planned later.
+    Raises InvalidInput, which says what is wrong. In a static plan no worker leads: nothing is
+    planned later.
     """
     begin, end = answer.find("{"), answer.rfind("}")
     if begin < 0 or end < begin:

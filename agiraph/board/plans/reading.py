@@ -239,7 +239,10 @@ class WrongAt(InvalidInput):
 
 
 def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
-    """Return the form of a plan's text; InvalidInput names file, line, key and choices."""
+    """Return the form of a plan's text.
+
+    Raises InvalidInput, which names file, line, key and choices.
+    """
     values = _load(text, name)
     if not isinstance(values, dict) or ("nodes" in values) == ("stages" in values):
         raise InvalidInput(

@@ -43,7 +43,7 @@ class _Draft:
 
 
 def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
-    """Open the stage, retire workers, hire missing workers, create a node for each role."""
+    """Return the events that open a stage: its workers, its nodes, and the retired workers."""
     if any(node.cause.startswith(f"{command.cause}#node:") for node in board.nodes.values()):
         return ()  # it was launched before
     require_running(board)
@@ -69,7 +69,7 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
 def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
     """Return the event that opens the coordinator's stage; () for the stage of a lead.
 
-    A lead's stage is part of the open stage. IllegalTransition if a stage is open already.
+    A lead's stage is part of the open stage. Raises IllegalTransition if a stage is open already.
     """
     if command.parent_node is not None:
         return ()
@@ -84,7 +84,7 @@ def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEven
 def _plan_stage(board: Board, command: c.LaunchRoles) -> str:
     """Return the plan stage NODE/STAGE of a lead's nodes; '' for the coordinator's stage.
 
-    IllegalTransition while an earlier stage of the same node has not ended.
+    Raises IllegalTransition while an earlier stage of the same node has not ended.
     """
     if command.parent_node is None:
         return ""
@@ -120,7 +120,7 @@ def _refuse_twins(roles: tuple[RoleSpec, ...]) -> None:
 def _persisting(board: Board, role: RoleSpec) -> Worker | None:
     """Return the worker on the team that continues as this role, None if a worker is to be hired.
 
-    IllegalTransition if the role asks for another value of one of its KEPT fields.
+    Raises IllegalTransition if the role asks for another value of one of its KEPT fields.
     """
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
@@ -192,7 +192,10 @@ def _by_role(value: str, names: dict[str, str]) -> str:
 
 
 def _dependencies_first(roles: tuple[RoleSpec, ...]) -> list[RoleSpec]:
-    """Return the roles with each after its dependencies; InvalidInput names a cycle."""
+    """Return the roles with each after its dependencies.
+
+    Raises InvalidInput, which names a cycle.
+    """
     by_name = {role.name.casefold(): role for role in roles}
     needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
     cycle = find_cycle(needs)

@@ -87,7 +87,7 @@ def _is_so(board: Board, node: WorkNode, worker: Worker | None, wanted: WorkNode
 
 
 def release(board: Board, command: c.ReleaseNode, now: float) -> tuple[BoardEvent, ...]:
-    """Record that the worker of a node has released it for a move; () if it is not to be moved."""
+    """Return the events of a node's release by its worker, () if it is not to be moved."""
     node = find_node(board, command.node)
     if command.attempt != node.attempt:
         return ()

@@ -118,7 +118,7 @@ def _wanted(board: Board, spec: NodeSpec, hired: tuple[BoardEvent, ...]) -> Work
 
 
 def _each(board: Board, each: ForEach | None) -> ForEach | None:
-    """Return the `for_each` with the id of the node that has the list; InvalidInput."""
+    """Return the `for_each` with the id of the node that has the list. Raises InvalidInput."""
     if each is None:
         return None
     return each.model_copy(update={"node": find_node(board, each.node).id})
@@ -165,7 +165,10 @@ def dependencies_of(
 
 
 def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEvent, ...]:
-    """Reserve a pending node for a worker; the scheduler assigns the node when both are free."""
+    """Return the event that reserves a pending node for a worker.
+
+    The scheduler assigns the node when both are free.
+    """
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require(node, "reserved", "pending")
@@ -178,7 +181,7 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
 
 
 def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent, ...]:
-    """Assign a ready node to an idle worker."""
+    """Return the event that assigns a ready node to an idle worker."""
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     if node.status in HELD_NODE and node.assigned_worker == worker.id:
@@ -199,7 +202,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
 
 
 def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, ...]:
-    """Record that the worker of an assigned node has begun."""
+    """Return the event that the worker of an assigned node has begun."""
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require_attempt(node, command.attempt)
     if node.assigned_worker != worker.id:
@@ -211,7 +214,10 @@ def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, .
 
 
 def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Record that a node's worker waits for nodes or a message; a cycle of waits is refused."""
+    """Return the events of a wait of a node's worker for nodes or a message.
+
+    Refuses a wait that closes a cycle.
+    """
     node = find_node(board, command.node)
     waits_for = tuple(find_node(board, named).id for named in command.waits_for)
     if node.status == "blocked" and awaited_by(board, node.id) == waits_for:
@@ -239,7 +245,7 @@ def _refuse_cycle(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -
 
 
 def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[BoardEvent, ...]:
-    """Record a cycle of waits; the same cycle is recorded once."""
+    """Return the event of a cycle of waits; () if the same cycle is recorded."""
     first = command.cycle.index(min(command.cycle))
     cycle = (*command.cycle[first:], *command.cycle[:first])
     if cycle in board.deadlocks or not board.is_running:
@@ -249,7 +255,7 @@ def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[Bo
 
 
 def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Record that a node's worker continues."""
+    """Return the event that a node's worker continues; () if it is running."""
     node = find_node(board, command.node)
     if node.status == "running":
         return ()
@@ -258,7 +264,10 @@ def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEven
 
 
 def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEvent, ...]:
-    """Complete a node; () if it is completed already. Raises IllegalTransition, InvalidInput."""
+    """Return the events that complete a node; () if it is completed already.
+
+    Raises IllegalTransition, InvalidInput.
+    """
     node = find_node(board, command.node)
     _require_attempt(node, command.attempt)
     if node.status == "completed":
@@ -283,9 +292,9 @@ def _require_below(folder: str, files: Iterable[str]) -> None:
 
 
 def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...]:
-    """Fail a node; () if it has failed already. Raises IllegalTransition, InvalidInput.
+    """Return the events that fail a node; () if it has failed already.
 
-    A node that is to be moved is released instead.
+    Raises IllegalTransition, InvalidInput. A node that is to be moved is released instead.
     """
     node = find_node(board, command.node)
     if command.attempt is not None:
@@ -307,7 +316,10 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
 
 
 def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
-    """Cancel a node that has not ended; InvalidInput without a reason that is required."""
+    """Return the events that cancel a node; () if it is cancelled already.
+
+    Raises IllegalTransition if the node has ended, InvalidInput without a required reason.
+    """
     node = find_node(board, command.node)
     if node.status == "cancelled":
         return ()

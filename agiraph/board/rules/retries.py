@@ -25,7 +25,10 @@ ANOTHER = "possible: ask the coordinator for that work, or give the agent anothe
 
 
 def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, ...]:
-    """Retry a node that failed or was completed; a repeated cause does so once."""
+    """Return the events that retry a node that failed or was completed.
+
+    A repeated cause has no second effect.
+    """
     node = find_node(board, command.node)
     if node.retried_by == command.cause:
         return ()
@@ -61,7 +64,7 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
 
 
 def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[BoardEvent, ...]:
-    """Let the board retry a failed node after its delay; () if it has no retries left."""
+    """Return the events by which the board retries a failed node; () if no retries are left."""
     node = find_node(board, command.node)
     if not board.is_done_again(node):
         return ()
@@ -78,7 +81,7 @@ def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[Boar
 def _once_more(
     board: Board, node: WorkNode, command: c.RetryNode, now: float
 ) -> tuple[BoardEvent, ...]:
-    """Repeat a completed node, unless another node has used its result."""
+    """Return the events that repeat a completed node, whose result no node may have used."""
     if not board.is_running:
         status = board.run.status if board.run is not None else "not begun"
         raise IllegalTransition(

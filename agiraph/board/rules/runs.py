@@ -18,7 +18,7 @@ from agiraph.core.models import WorkNode
 
 
 def require_running(board: Board) -> RunFacts:
-    """Return the run's facts; IllegalTransition if it has not begun or has ended."""
+    """Return the run's facts. Raises IllegalTransition if it has not begun or has ended."""
     if board.run is None:
         raise IllegalTransition("no run has been started on this board")
     if board.run.status != "running":
@@ -27,7 +27,10 @@ def require_running(board: Board) -> RunFacts:
 
 
 def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ...]:
-    """Begin the run of a board; () if it has begun. Raises IllegalTransition for another run."""
+    """Return the events that begin the run; () if it has begun.
+
+    Raises IllegalTransition for another run.
+    """
     if board.run is not None:
         if board.run.id == command.run_id:
             return ()
@@ -41,8 +44,8 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
 def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[BoardEvent, ...]:
     """End the run, with or without its result; open nodes are cancelled.
 
-    IllegalTransition if the run cannot be finished because nodes of its plan have not ended. If the
-    coordinator abandoned required nodes of the plan, the run has failed instead of finished.
+    Raises IllegalTransition if the run cannot be finished because nodes of its plan have not ended.
+    If the coordinator abandoned required nodes of the plan, the run has failed instead of finished.
     """
     if _is_done(board, command):
         return ()
@@ -97,21 +100,21 @@ def cancelled_at_end(board: Board) -> tuple[WorkNode, ...]:
 
 
 def note_standstill(board: Board, command: c.NoteStandstill, now: float) -> tuple[BoardEvent, ...]:
-    """Record that nothing can happen by itself; a run that has ended has no standstill."""
+    """Return the event that nothing can happen by itself; () if the run has ended."""
     if not board.is_running:
         return ()
     return (e.StandstillFound(ts=now, standstill=command.standstill),)
 
 
 def cycle(board: Board, command: c.EndCycle | c.StartCycle, now: float) -> tuple[BoardEvent, ...]:
-    """End the current cycle, or start the next one."""
+    """Return the events that end the current cycle, or start the next one."""
     if isinstance(command, c.EndCycle):
         return end_cycle(board, command, now)
     return start_cycle(board, command, now)
 
 
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:
-    """End a cycle and let the run sleep; a repeated cause ends a cycle once."""
+    """Return the events that end a cycle; () if `cause` has ended one."""
     run = require_running(board)
     if run.mode != "infinite":
         raise IllegalTransition(f"run {run.id} is finite: it has no cycles")
@@ -132,7 +135,7 @@ def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent
 
 
 def start_cycle(board: Board, command: c.StartCycle, now: float) -> tuple[BoardEvent, ...]:
-    """Begin the cycle after the cycle that `cause` ended, once."""
+    """Return the event that begins the cycle after the one that `cause` ended, once."""
     run = require_running(board)
     if not run.is_asleep or run.cycle_cause != command.cause:
         return ()

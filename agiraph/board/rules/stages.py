@@ -24,7 +24,7 @@ def open_stage(
 ) -> tuple[int, tuple[BoardEvent, ...]]:
     """Return the stage that a new node joins, and the event that opens it if necessary.
 
-    IllegalTransition if the open stage is over, or if `terms` are given for an open stage.
+    Raises IllegalTransition if the open stage is over, or if `terms` are given for an open stage.
     """
     run = require_running(board)
     index = board.open_stage
@@ -170,7 +170,7 @@ def over_in_words(over: StageOver, contract: StageContract) -> str:
 
 
 def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
-    """Let the open stage run, because the coordinator waits for it; () if it runs already."""
+    """Return the event that lets the open stage run, as the coordinator waits; () if it runs."""
     index = board.open_stage
     if not board.is_running or index is None or board.stages[index].status != "planning":
         return ()
@@ -178,7 +178,7 @@ def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
 
 
 def end_early(board: Board, command: c.EndStageEarly, now: float) -> tuple[BoardEvent, ...]:
-    """End the stage early if its policy is met or its time is over; otherwise ()."""
+    """Return the events that end the stage early, () unless its policy is met or its time over."""
     index, due = command.stage, due_at(board)
     if index == stage_to_meet(board):
         policy = board.stages[index].contract.checkpoint_policy
@@ -190,7 +190,7 @@ def end_early(board: Board, command: c.EndStageEarly, now: float) -> tuple[Board
 
 
 def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tuple[BoardEvent, ...]:
-    """Cancel the open nodes of a stage and end it."""
+    """Return the events that cancel the open nodes of a stage and end the stage."""
     stage = board.stages[index]
     nodes = nodes_of(board, stage)
     late = [node for node in nodes if not node.has_ended]
@@ -209,7 +209,10 @@ def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tupl
 
 
 def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEvent, ...]:
-    """Close the open stage once its contract's policy is met; a repeated cause closes one stage."""
+    """Return the events that close the open stage, whose contract's policy must be met.
+
+    A repeated cause closes one stage.
+    """
     if command.cause and any(stage.closed_by == command.cause for stage in board.stages):
         return ()
     run = require_running(board)

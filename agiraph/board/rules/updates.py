@@ -28,7 +28,7 @@ OF_HUMAN = ("task", "checks", "refs")
 
 
 def update(board: Board, command: c.UpdateNode, now: float) -> tuple[BoardEvent, ...]:
-    """Change a node; a repeated cause, and values that are the same already, change nothing."""
+    """Return the events that change a node; () for a repeated cause, or without a difference."""
     node = find_node(board, command.node)
     if command.cause in (node.update.cause, node.move.cause if node.move else ""):
         return ()

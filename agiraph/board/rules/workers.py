@@ -14,7 +14,10 @@ from agiraph.core.models import Worker
 
 
 def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Add a worker to the team; () if its cause has added one. IllegalTransition, InvalidInput."""
+    """Return the events that add a worker to the team; () if its cause has added one.
+
+    Raises IllegalTransition, InvalidInput.
+    """
     if board.worker_by_cause(command.cause):
         return ()
     run = require_running(board)
@@ -50,7 +53,10 @@ def require_lead(board: Board, named: str) -> None:
 
 
 def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Remove a worker from the team; () if it has left. IllegalTransition if a node needs it."""
+    """Return the events that remove a worker from the team; () if it has left.
+
+    Raises IllegalTransition if a node needs the worker.
+    """
     worker = find_worker(board, command.worker)
     if worker.status == "stopped":
         return ()
@@ -71,7 +77,7 @@ def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEven
 
 
 def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Remove a worker from the team in any state; the node it held fails."""
+    """Return the events that remove a worker in any state; the node that it holds fails."""
     worker = find_worker(board, command.worker)
     if worker.status == "stopped":
         return ()

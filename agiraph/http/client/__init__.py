@@ -24,7 +24,7 @@ __all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_
 
 
 def __getattr__(name: str) -> Any:
-    """Import a client at its first use: each imports libraries that the other does not need."""
+    """Import and return a client at its first use: each imports libraries of its own."""
     if name == "Client":
         from agiraph.http.client.sync import Client
 

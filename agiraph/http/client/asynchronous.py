@@ -184,7 +184,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
 
     @asynccontextmanager
     async def _stream(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[EventSource]:
-        """Open an event stream; raise httpx.TransportError, or ApiError if it is refused."""
+        """Yield an event stream. Raises httpx.TransportError, or ApiError if it is refused."""
         async with aconnect_sse(
             self._http, "GET", path, params=dict(query), timeout=STREAM_TIMEOUT
         ) as source:

@@ -71,7 +71,7 @@ class SyncCaller:
     """Makes calls and waits for their answers."""
 
     def make(self, call: ApiCall[Answer]) -> Answer:
-        """Make one call. Raises NotReachable, ApiError."""
+        """Make one call and return its answer. Raises NotReachable, ApiError."""
         raise NotImplementedError
 
 
@@ -79,7 +79,7 @@ class AsyncCaller:
     """Makes calls in an event loop."""
 
     async def make(self, call: ApiCall[Answer]) -> Answer:
-        """Make one call. Raises NotReachable, ApiError."""
+        """Make one call and return its answer. Raises NotReachable, ApiError."""
         raise NotImplementedError
 
 
@@ -200,7 +200,10 @@ def _segments(value: str, kind: str) -> str:
 
 
 def segment(name: str) -> str:
-    """Return a name quoted as one segment of a URL's path; ApiError 404 for '', `.` and `..`."""
+    """Return a name quoted as one segment of a URL's path.
+
+    Raises ApiError 404 for '', `.` and `..`.
+    """
     if name in ("", ".", ".."):
         raise ApiError(404, f"there is no '{name}'")
     return quote(name, safe="")

@@ -59,7 +59,7 @@ class SystemCalls:
 
     @call("DELETE /hosts/{host}", seconds=LONG_SECONDS)
     def remove_host(self, host: str, *, force: bool = False) -> api.HostsView:
-        """Drain a host and refuse its key from then on; with `force` whatever runs there."""
+        """Drain a host and refuse its key; with `force` also if work there cannot move."""
 
     @call("POST /consoles")
     def attach_console(self) -> api.ConsoleTicketView:
@@ -117,9 +117,10 @@ class SystemCalls:
     def save_settings(
         self, file: str, edit: api.EditSettingsRequest, *, etag: str = ""
     ) -> ApiCall[api.SavedSettingsView]:
-        """Change a settings file whose `etag` is known; ApiError 412 if it was changed meanwhile.
+        """Change a settings file whose `etag` is known.
 
-        422 lists its problems; then nothing is written.
+        Raises ApiError 412 if it was changed meanwhile. 422 lists its problems; then nothing is
+        written.
         """
         return ApiCall(
             "PUT",

@@ -93,7 +93,7 @@ class WorkCalls:
     ) -> ApiCall[api.RoleTeamView]:
         """Write the team into agents.yaml; `etag` is that of the file as it was read.
 
-        ApiError 412 if the file has changed, 422 with the problems: then nothing is written.
+        Raises ApiError 412 if the file has changed, 422 with the problems: then nothing is written.
         """
         return ApiCall(
             "PUT",

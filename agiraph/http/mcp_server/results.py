@@ -204,7 +204,7 @@ def node_of(view: NodeView) -> BoardNodeResult:
 
 
 def content_of(found: FolderView | FileContentView) -> ContentResult:
-    """Return a folder or a part of a file as a result of the tools."""
+    """Return a folder, or a part of a file, in the form of the tools' results."""
     if isinstance(found, FolderView):
         rows = (FolderEntryResult(path=e.path, kind=e.kind, size=e.size) for e in found.entries)
         return ContentResult(path=found.path, entries=tuple(rows))

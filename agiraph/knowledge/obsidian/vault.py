@@ -119,7 +119,10 @@ class _Vault:
         self.has_changed = False
 
     def export(self, edges: Iterable[KnowledgeEdge]) -> VaultExport:
-        """Write changed notes, remove notes of deleted nodes; keep the manifest even on errors."""
+        """Write changed notes, remove those of deleted nodes; return the counts.
+
+        The manifest is written even after an error.
+        """
         links, linked = self._links(edges)
         try:
             for node in self.chosen:

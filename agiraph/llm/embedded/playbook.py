@@ -96,7 +96,10 @@ class Playbook(ConfigSection):
 
 
 def load_playbook(folder: Path, name: str) -> Playbook:
-    """Return the playbook in `folder`/`name`.yaml; ProviderError if unknown or unreadable."""
+    """Return the playbook in `folder`/`name`.yaml.
+
+    Raises ProviderError if unknown or unreadable.
+    """
     known = playbook_names(folder)
     if name not in known:
         error = unknown("model", f"script/{name}", [f"script/{one}" for one in known])

@@ -67,7 +67,7 @@ class ScriptProvider:
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer with the next step of the calling role. Raises ProviderError."""
+        """Return the next step of the calling role as the answer. Raises ProviderError."""
         name = request.model.removeprefix("script/")
         if (model := random_model(name)) is not None:
             return model.answer(request)

@@ -105,7 +105,10 @@ class ForwardingProvider:
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer one request; see `Provider.generate`. Raises AnswerBrokenOff once it has begun."""
+        """Return the answer to one request; see `Provider.generate`.
+
+        Raises AnswerBrokenOff if the answer has begun before.
+        """
         if self._has_begun:
             raise AnswerBrokenOff("unreachable", "the answer broke off and was not begun again")
         service = self._service

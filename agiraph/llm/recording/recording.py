@@ -99,10 +99,10 @@ class RecordingWriter:
 
 
 def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
-    """Return the calls of a recording; InvalidInput for a file that is not a recording.
+    """Return the calls of a recording.
 
-    A torn line (its writer was killed) is skipped. A repeated call without changes counts once,
-    with its last answer.
+    Raises InvalidInput for a file that is not a recording. A torn line (its writer was killed) is
+    skipped. A repeated call without changes counts once, with its last answer.
     """
     calls: list[RecordedCall] = []
     known: dict[str, RecordedCall] = {}

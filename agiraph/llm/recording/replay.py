@@ -166,7 +166,7 @@ class ReplayProvider:
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer with the recorded answer. Raises ProviderError."""
+        """Return the recorded answer to a request. Raises ProviderError."""
         key = request.model, request.run_id
         if key not in self._plays:
             self._plays[key] = RecordingPlayback(load(request.model.removeprefix(PREFIX)))
@@ -190,7 +190,7 @@ class ReplayProvider:
 
 
 def load(file: str) -> list[RecordedCall]:
-    """Return the calls of a recording; ProviderError describes its problem."""
+    """Return the calls of a recording. Raises ProviderError, which describes its problem."""
     path = Path(file)
     if not path.is_absolute():
         raise ProviderError("bad_request", f"recording '{file}': name it by its absolute path")

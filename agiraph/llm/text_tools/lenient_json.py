@@ -50,7 +50,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _shown(text: str, at: int) -> str:
-    """Return the text at a place, for an error message."""
+    """Return the beginning of the text from the index `at` on, for an error message."""
     return json.dumps(text[at : at + 20], ensure_ascii=False) if at < len(text) else "the end"
 
 

@@ -245,7 +245,7 @@ def tool_use(id: str, name: str, arguments: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request of a body; InvalidInput describes its problem."""
+    """Return the request of a body. Raises InvalidInput, which describes its problem."""
     messages = messages_in(body)
     choice = body.get("tool_choice")
     is_mute = isinstance(choice, dict) and choice.get("type") == "none"

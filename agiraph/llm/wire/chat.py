@@ -285,7 +285,7 @@ class StreamedReasoning:
                 known[name] = _growing(name, value)
 
     def texts(self) -> list[str]:
-        """Return the readable reasoning so far, which many services send in two fields."""
+        """Return the readable reasoning so far, of one of the fields that contain it."""
         return self._texts or [
             text.text
             for detail in self._details.values()

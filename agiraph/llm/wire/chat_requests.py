@@ -175,7 +175,7 @@ def _reasoning(data: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request of a body; InvalidInput describes its problem."""
+    """Return the request of a body. Raises InvalidInput, which describes its problem."""
     messages = messages_in(body)
     tools = tools_in(body)
     return parsed_request(

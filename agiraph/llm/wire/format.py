@@ -262,7 +262,7 @@ class WireFormat(ABC):
     @staticmethod
     @abstractmethod
     def parse_request(body: JsonObject) -> ModelRequest:
-        """Return the request of a body; InvalidInput describes its problem."""
+        """Return the request of a body. Raises InvalidInput, which describes its problem."""
 
     @abstractmethod
     def writer(self, body: JsonObject) -> AnswerWriter:
@@ -386,7 +386,7 @@ def readable() -> Iterator[None]:
 
 
 def asked_model(body: JsonObject) -> str:
-    """Return the model that a request names; InvalidInput."""
+    """Return the model that a request names. Raises InvalidInput."""
     model = body.get("model")
     if not isinstance(model, str) or not model.strip():
         raise InvalidInput("model: expected the name of a model")
@@ -445,7 +445,7 @@ def system_text(*contents: Any) -> str:
 
 
 def messages_in(body: JsonObject) -> list[Any]:
-    """Return the messages of a request; InvalidInput if there are none."""
+    """Return the messages of a request. Raises InvalidInput if there are none."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InvalidInput("messages: expected a list of messages")
@@ -453,7 +453,7 @@ def messages_in(body: JsonObject) -> list[Any]:
 
 
 def tools_in(body: JsonObject) -> list[Any]:
-    """Return the tools of a request; InvalidInput if they are not a list."""
+    """Return the tools of a request. Raises InvalidInput if they are not a list."""
     tools = body.get("tools") or []
     if not isinstance(tools, list):
         raise InvalidInput("tools: expected a list")

@@ -161,7 +161,7 @@ def sign_first_call(parts: list[JsonObject]) -> None:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request of a body; InvalidInput describes its problem."""
+    """Return the request of a body. Raises InvalidInput, which describes its problem."""
     given = field_of(body, "generationConfig")
     settings = given if isinstance(given, dict) else {}
     tools = tools_in(body)
@@ -195,7 +195,7 @@ def _system(instruction: Any) -> str:
 
 
 def _turns(contents: Any) -> list[Turn]:
-    """Return the turns of a conversation; InvalidInput describes a problem."""
+    """Return the turns of a conversation. Raises InvalidInput, which describes a problem."""
     if isinstance(contents, str):
         return [UserTurn(content=contents)]
     listed = _listed(contents)

@@ -176,7 +176,7 @@ def camel_case(name: str) -> str:
 
 
 def in_camel_case(given: JsonObject, where: str = "") -> JsonObject:
-    """Return the fields with their names in camel case; InvalidInput for a duplicate."""
+    """Return the fields with their names in camel case. Raises InvalidInput for a duplicate."""
     named: JsonObject = {}
     for name, value in given.items():
         if (camel := camel_case(name)) in named:

@@ -90,9 +90,10 @@ class RequestRules(ABC):
     """Parameters that name an object stored at the service."""
 
     def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
-        """Return the part of a request that may be sent; InvalidInput names the refused part.
+        """Return the part of a request that may be sent.
 
-        `service_tools` are the tools of the service that the settings allow.
+        Raises InvalidInput, which names the refused part. `service_tools` are the tools of the
+        service that the settings allow.
         """
         given = {name: value for name, value in body.items() if value is not None}
         known = {**self.parameters, **dict.fromkeys(self.left_out, ())}
@@ -112,9 +113,9 @@ class RequestRules(ABC):
         return sent
 
     def limit(self, body: JsonObject) -> int | None:
-        """Return the limit of the answer in a request, None if it has none; InvalidInput.
+        """Return the limit of the answer in a request, None if it has none.
 
-        Of several limits the lowest counts.
+        Raises InvalidInput. Of several limits the lowest counts.
         """
         given = [body[name] for name in self.limits if body.get(name) is not None]
         for name in self.limits:
@@ -131,12 +132,12 @@ class RequestRules(ABC):
 
     @abstractmethod
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
-        """Yield the pictures and documents of a request; InvalidInput for a refused one."""
+        """Yield the pictures and documents of a request. Raises InvalidInput for a refused one."""
 
     # --- tools -----------------------------------------------------------------------------------
 
     def tools(self, body: JsonObject) -> list[Any]:
-        """Return the tools of a request; InvalidInput if they are not a list."""
+        """Return the tools of a request. Raises InvalidInput if they are not a list."""
         tools = body.get("tools") or []
         if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
             raise InvalidInput("tools: expected a list of objects")
@@ -281,9 +282,10 @@ def item_fields(**fields: str) -> ItemFields:
 
 
 def check_item(item: Any, fields: ItemFields, where: str, usual: str | None = None) -> str:
-    """Return the type of an item; InvalidInput for a type or a field that is not in the table.
+    """Return the type of an item.
 
-    An item without a type has the `usual` type, and is refused if that is None.
+    Raises InvalidInput for a type or a field that is not in the table. An item without a type has
+    the `usual` type, and is refused if that is None.
     """
     if not isinstance(item, dict):
         raise InvalidInput(f"{where}: expected an object, not {shown(item)}")
@@ -342,7 +344,7 @@ def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
 
 
 def without_lifetime(mark: Any) -> Any:
-    """Return a cache mark without its `ttl`: it has the usual lifetime."""
+    """Return a cache mark without its `ttl`, so that it has the usual lifetime."""
     return {key: mark[key] for key in mark if key != "ttl"} if isinstance(mark, dict) else mark
 
 
@@ -387,7 +389,7 @@ def from_file(data: Any) -> Attachment:
 
 
 def from_data(data: Any, kind: str, *, is_picture: bool) -> Attachment:
-    """Return an attachment that is in the request with its media type; InvalidInput."""
+    """Return an attachment that is in the request with its media type. Raises InvalidInput."""
     if media_of_file(data or "", "data") is not None:
         raise InvalidInput(f"data: {shown(data)} is an address (possible: base64)")
     return _attached(str(data or ""), kind, is_picture=is_picture)

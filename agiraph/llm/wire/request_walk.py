@@ -194,7 +194,10 @@ def media_of_url(url: Any, where: str) -> str:
 
 
 def media_type(text: Any, where: str) -> str:
-    """Return the type of a media type without its parameters, in lower case; InvalidInput."""
+    """Return the type of a media type without its parameters, in lower case.
+
+    Raises InvalidInput.
+    """
     found = MEDIA_TYPE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise InvalidInput(f"{where}: {shown(text)} is no media type (possible: TYPE/SUBTYPE)")

@@ -159,7 +159,7 @@ def _function_call(call: ToolCall, extra: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request of a body; InvalidInput describes its problem."""
+    """Return the request of a body. Raises InvalidInput, which describes its problem."""
     given = body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):

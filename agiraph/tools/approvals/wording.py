@@ -39,7 +39,7 @@ class HumanVerdict:
 
 
 def parse_verdict(text: str) -> HumanVerdict:
-    """Parse an answer to an approval. InvalidInput lists the possible answers."""
+    """Return the verdict in an answer to an approval. InvalidInput lists the possible answers."""
     words = " ".join(text.split())
     folded = words.casefold().rstrip(".!")
     if folded in SAYS_ONCE:

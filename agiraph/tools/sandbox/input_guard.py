@@ -94,7 +94,7 @@ class GuardMount:
 
 
 def look_at(folder: Path) -> InputBaseline:
-    """Survey a folder that commands are about to write; `os.environ` is the person's.
+    """Return the survey of a folder that commands will write; `os.environ` is the person's.
 
     Blocks during the walk, and some milliseconds for each repository.
     """

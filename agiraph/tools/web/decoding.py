@@ -62,7 +62,7 @@ def _text(body: bytes, encoding: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write every line end as a newline, and remove NUL characters."""
+    """Return a text with every line end as a newline, and without NUL characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
 
 

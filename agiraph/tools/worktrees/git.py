@@ -108,7 +108,7 @@ class Git:
         into: int | None = None,
         may_end: tuple[int, ...] = (0,),
     ) -> GitResult:
-        """Run `git WORDS`; raise GitFailed if it does not end with one of the codes `may_end`.
+        """Return the result of `git WORDS`. Raises GitFailed for a code that is not in `may_end`.
 
         `stdin` is its input, or the file with it; `into` is a descriptor for its output.
         """
@@ -142,7 +142,7 @@ class Git:
         return found.code == 0
 
     async def merge_tree(self, ours: str, theirs: str) -> GitResult:
-        """Merge two commits into a tree only; code 1 if they conflict (`read_trial`)."""
+        """Return the merge of two commits as a tree (`read_trial`); code 1 if they conflict."""
         words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
         return await self.run(*words, ours, theirs, may_end=(0, 1))
 
@@ -245,7 +245,7 @@ class TrialMerge:
 
 
 def read_trial(out: bytes) -> TrialMerge:
-    """Parse the output of `git merge-tree`. Raises ValueError if it is empty."""
+    """Return the parsed output of `git merge-tree`. Raises ValueError if it is empty."""
     fields = [part.decode("utf-8", "surrogateescape") for part in out.split(b"\0")]
     if not fields[0].strip():
         raise ValueError("git merge-tree wrote no tree")

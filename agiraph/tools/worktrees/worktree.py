@@ -135,7 +135,7 @@ class Worktree:
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
-        """Hold the lock on the worktrees of the run, which ends with this process at the latest.
+        """Hold the lock on the run's worktrees in the block; it ends with this process at latest.
 
         Git reads every worktree of the repository, and fails if one is half written. The lock is
         beside the repository, where no model's command can take it.
@@ -292,7 +292,7 @@ class Worktree:
         return merged.code == 1
 
     async def apply_merge(self, tip: str | None = None) -> MergeInProgress:
-        """Merge the others' work into the worktree, after a commit that conflicts with it.
+        """Merge the others' work, with which the node's commit conflicts, into the worktree.
 
         A file that both sides have changed then contains both changes, between markers. The next
         commit has both sides as parents. If the process is killed meanwhile, the next `commit`

@@ -417,7 +417,7 @@ class ConsoleApp(TaskApp):
     # --- navigation ---
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable the questions only if there are some, the line only if it has no focus."""
+        """Whether a key is enabled: for the questions if there are some, for the unfocused line."""
         if action == "questions":
             return bool(self.state.waiting)
         if action != "write":
@@ -433,7 +433,7 @@ class ConsoleApp(TaskApp):
             line.put(text)
 
     def _focus_line(self) -> InputLine:
-        """Focus the input line at once: Textual's own way handles other keys first."""
+        """Focus the input line and return it, at once: Textual's way handles other keys first."""
         line = self.query_one(InputLine)
         line.screen.set_focus(line)
         return line

@@ -135,7 +135,7 @@ class ConsoleSource:
         return answered
 
     async def steer(self, entity: str, act: EntityAct) -> SteeredView:
-        """Stop, pause or resume an entity or a whole agent."""
+        """Stop, pause or resume an entity or a whole agent; return the new states."""
         steered = await self._writer.ask(lambda api: api.act(entity, act))
         self._mark_stale("questions")
         return steered
@@ -311,7 +311,7 @@ class TopSource:
         return (await self._reader.ask(lambda api: api.usage(agent=agent, run=run))).total
 
     async def steer(self, address: str, act: EntityAct) -> SteeredView:
-        """Execute an act on one entity."""
+        """Execute an act on one entity; return its new state."""
         return await self._writer.ask(lambda api: api.act(address, act))
 
     async def interrupt(self, address: str, text: str) -> None:

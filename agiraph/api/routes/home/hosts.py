@@ -100,7 +100,7 @@ async def move(
 
 
 async def _movable(gateway: Gateway, entity: str) -> ChildInfo:
-    """Return the child with this name; ApiError 422 if other hosts cannot run it."""
+    """Return the child with this name. Raises ApiError 422 if other hosts cannot run it."""
     table = await children(gateway)
     found = child_at(table, entity) or entity_named(gateway, table, entity)
     if isinstance(found, Agent) or found.kind != "worker":
@@ -130,10 +130,10 @@ async def _in_time(
     cause: CallCause,
     late: str,
 ) -> Reply:
-    """Return the supervisor's answer to an order; ApiError 504 with the text `late`.
+    """Return the supervisor's answer to an order.
 
-    The supervisor waits until the processes concerned have ended their steps, at most
-    CHANGE_SECONDS.
+    Raises ApiError 504 with the text `late`. The supervisor waits until the processes concerned
+    have ended their steps, at most CHANGE_SECONDS.
     """
     id = cause.message(f"{order.TYPE} {order.model_dump_json()}")
     try:

@@ -266,7 +266,7 @@ def _meant(store: KnowledgeStore, text: str) -> str:
 
 
 def _project(named: str) -> str | None:
-    """Return the id of a project that is given by its id or by its folder's path."""
+    """Return the id of a project, given by its id or its folder's path; None for ''."""
     if not named:
         return None
     return project_id(named) if os.path.isabs(named) else named

@@ -46,7 +46,7 @@ class LocalProvider:
         self._client.headers["connection"] = "close"
 
     def process(self, model: str) -> LocalProcess:
-        """Return the process of a model; ProviderError if it is unknown or not installed."""
+        """Return the process of a model. Raises ProviderError if it is unknown or not installed."""
         try:
             file = file_of(model, self._preset.model)
         except InvalidInput as error:

@@ -4,7 +4,7 @@
     ask       send, and wait for the answer        reply   answer a received message
     receive   the next message that is not an answer   done    its effect is recorded
 
-The thin shell around `Link`: a wire carries the frames, futures carry the answers.
+An endpoint is a thin shell around `Link`: a wire carries the frames, futures carry the answers.
 """
 
 import asyncio

@@ -36,7 +36,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """The most that a call may use: its input, and an answer of up to `wanted` tokens."""
+    """The most that a call may cost: for its input, and an answer of up to `wanted` tokens."""
 
     input_tokens: int
     wanted: int

@@ -26,7 +26,7 @@ class SharedValueService:
         return as_json(self._store.values.find(key).shown())
 
     def rows(self) -> str:
-        """Return a row for each key, as one JSON object."""
+        """Return {"keys": [...]}, a row without value for each key, as one JSON object."""
         return as_json({"keys": self._store.values.rows()})
 
     def change(

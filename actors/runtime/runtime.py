@@ -303,7 +303,8 @@ class Runtime:
     def _accept_at_once(self, received: Received) -> bool:
         """Pass a message to `on_message`, if none waits before it; return whether it was accepted.
 
-        It counts as being handled meanwhile. A suspect waits in the queue to be handled alone.
+        Meanwhile the message counts as being handled. A suspect waits in the queue to be handled
+        alone.
         """
         id = received.header.id.hex()
         if self.on_message is None or not self._inbox.is_idle or self.attempts.is_suspect(id):

@@ -84,7 +84,7 @@ class HeartbeatMonitor:
         self._silences: dict[str, _Silence] = {}
 
     def started(self, address: str, incarnation: int, ready_within: float) -> None:
-        """Watch a process that is not ready yet; it has `ready_within` seconds."""
+        """Watch a process that must become ready within `ready_within` seconds."""
         self._silences[address] = _Silence(incarnation, ready_within)
 
     def began(self, address: str, incarnation: int) -> None:

@@ -206,7 +206,7 @@ class Supervisor:
     async def _shut_down(self) -> None:
         """Stop everything in reverse order, then kill until no descendant is left.
 
-        It takes at most STOP_SECONDS, whatever hangs: each stage may use half of the remaining time
+        Takes at most STOP_SECONDS, whatever hangs: each stage may use half of the remaining time
         (as much for the request as for SIGTERM) before its processes are killed.
         """
         children = self._children

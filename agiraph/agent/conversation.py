@@ -61,7 +61,7 @@ class Conversation:
     def when_recorded(self, act: Callable[[], None]) -> None:
         """Call `act` once, right after the next append or sync.
 
-        Its cause is then safe on disk.
+        The record that is the cause of `act` is then safe on disk.
         """
         self._when_recorded.append(act)
 

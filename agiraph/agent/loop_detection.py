@@ -44,7 +44,7 @@ class RepeatedCalls:
     is_new: bool = False
 
     def reset(self) -> "RepeatedCalls":
-        """Return the empty streak, after the entity received something new."""
+        """Return the empty streak, after the entity has received a new message."""
         return RepeatedCalls(pending=self.pending, is_new=bool(self.pending))
 
     def warned(self, count: int) -> "RepeatedCalls":

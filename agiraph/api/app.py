@@ -117,7 +117,7 @@ class GatewayApi(FastAPI):
     def _add_routes(self, router: APIRouter) -> None:
         """Add a router's routes unchanged; FastAPI would rebuild each at the first request.
 
-        That would take as long as starting an agent.
+        To rebuild them would take as long as starting an agent.
         """
         for route in router.routes:
             if isinstance(route, APIRoute):

@@ -55,8 +55,8 @@ class KnownAgents:
     def is_local(self, agent: str, model: str) -> bool:
         """Whether an agent needs no network, if `model` is the run's model.
 
-        That is a local model, or a CLI that calls a local model through the LLM proxy; never a CLI
-        with its own account.
+        Such an agent is a local model, or a CLI that calls a local model through the LLM proxy;
+        never a CLI with its own account.
         """
         if kind_of(agent) == "model":
             preset = preset_of(agent or model, self.models)

@@ -150,7 +150,7 @@ class Board:
     def is_done_again(self, node: WorkNode) -> bool:
         """Whether a node has failed and the board itself retries it: it has retries left.
 
-        A node that never began is not retried: its dependencies are unchanged.
+        A node that never began is not retried, because its dependencies are unchanged.
         """
         is_left = node.status == "failed" and node.retried < node.retries
         has_begun = is_left and self.times[node.id].assigned is not None

@@ -1,4 +1,4 @@
-"""Copies of a `for_each` node: their effect on the nodes that depend on it."""
+"""Copies of a `for_each` node, and their effect on the nodes that depend on the node."""
 
 from itertools import chain
 from typing import Any

@@ -401,6 +401,6 @@ def public_key(board: str, place: int, number: int) -> str:
 
 
 def place_in(key: str) -> tuple[str, int] | None:
-    """Return `board` and `place` of a `public_key`, None of the key of another event."""
+    """Return `board` and `place` of a key made by `public_key`, None for any other key."""
     found = PUBLIC_KEY.fullmatch(key)
     return (found[1], int(found[2])) if found else None

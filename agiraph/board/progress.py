@@ -172,7 +172,7 @@ def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Co
 
 
 def _by_the_board(board: Board) -> tuple[Command, ...]:
-    """Return the commands that continue a run without a model that could act on a notice."""
+    """Return the commands by which the board continues a run that no model leads."""
     waits = [node for node in board.nodes.values() if _waits_for_message(board, node)]
     if waits:
         return tuple(UnblockNode(node.id) for node in waits)

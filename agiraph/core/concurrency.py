@@ -27,7 +27,7 @@ class Signal(asyncio.Event):
         self.clear()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so()` is true; it is called at once and after each `set`.
+        """Wait until `is_so()` is true; `is_so` is called at once and after each `set`.
 
         Several tasks may wait.
         """

@@ -32,7 +32,7 @@ class InvalidInput(Refused):
 
 
 class Ambiguous(InvalidInput):
-    """A name that matches several things, fully or as a prefix; the text lists them."""
+    """A name that fits several objects, fully or as a prefix; the text lists them."""
 
 
 class OutOfScope(Refused):
@@ -71,7 +71,7 @@ def unknown(
     *,
     meant: Collection[str] = (),
 ) -> InvalidInput:
-    """Return the error for a `name` that is not in `known`; `kind` says which kind of thing.
+    """Return the error for a `name` that is not in `known`; `kind` is the kind of object.
 
     The text lists the existing names, or the most similar ones and the number of the others.
     `names` are further candidates for "did you mean"; `meant` are certain suggestions.

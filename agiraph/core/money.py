@@ -288,8 +288,8 @@ def question_of(shortage: Shortage) -> str:
 def question_as_read(identity: str, name: str, asked: str) -> str:
     """Return the question about the budget of a `Shortage.identity`, written by the gateway.
 
-    An entity wrote `asked`; only the two amounts of it are used, the rest could be false. `name` is
-    the display name of the budget's owner.
+    An entity wrote `asked`; only the two amounts in it are used, as all other parts could be false.
+    `name` is the display name of the budget's owner.
     """
     budget = named_in(identity)
     assert budget is not None

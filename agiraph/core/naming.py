@@ -23,7 +23,7 @@ def meant(
     show: Callable[[Thing], str] = str,
     known: Collection[str] | None = None,
 ) -> Thing:
-    """Return the thing that `text` names, by the first way of FITS that matches.
+    """Return the object that `text` names, by the first way of FITS that matches.
 
     `names` are pairs (name, thing); a thing can have several names. `kind` is the kind of thing,
     for errors. Raises Ambiguous with the candidates as `show` writes them, or InvalidInput with the

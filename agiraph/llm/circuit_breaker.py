@@ -18,7 +18,7 @@ LONGEST_DOUBLINGS = 3
 class CircuitBreaker:
     """The breaker of one service: opens after `failures` failures in a row.
 
-    It stays open for `seconds` the first time.
+    It is open for `seconds` the first time.
     """
 
     failures: int

@@ -76,7 +76,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _aliases(name: str) -> set[str]:
-    """Return the names of a log's entity: its address, its names, its agent."""
+    """Return the names by which a log is found: its entity's address and names, its agent."""
     agent, _, inner = name.casefold().partition(".")
     names = names_of(f"{agent}/{inner}") if inner else names_of(agent)
     # An agent's id is its name and six characters: `survey` means the agent `survey-1f2e3d` too.

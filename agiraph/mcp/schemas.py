@@ -165,7 +165,7 @@ def _fits(key: str, value: Any) -> bool:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether a value can be sent: it is neither infinite nor no number."""
+    """Whether a value can be sent as JSON: a number must be finite."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

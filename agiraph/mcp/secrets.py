@@ -82,8 +82,8 @@ def secrets_of(
 ) -> tuple[str, ...]:
     """Return the values that must be redacted, the longest first.
 
-    They are the values in the file of secrets, in headers, and of variables with a secret's name: a
-    path or a language in a variable is not a secret.
+    These are the values in the file of secrets, in headers, and of variables with a secret's name:
+    a path or a language in a variable is not a secret.
     """
     named = variables_in({"server": settings.model_dump(mode="json")})
     values = {secrets.get(name, "") for name in named}

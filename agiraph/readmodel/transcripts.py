@@ -97,7 +97,7 @@ class _Journal:
 
     @cached_property
     def _of_step(self) -> frozenset[int]:
-        """The line numbers of the call of `step` (PLACE.INDEX: an answer, a call in it)."""
+        """The numbers of the lines about the call `step` (PLACE.INDEX: an answer, a call in it)."""
         place, _, index = self._step.rpartition(".")
         steps = numbered_steps(map(self._record, range(len(self._lines))))
         names = ((number, step_place(epoch, position)) for number, epoch, position in steps)

@@ -79,7 +79,7 @@ def is_used(home: Path) -> bool:
 def wait_until_unused(home: Path) -> None:
     """Wait until no process has a share in the supervisor of a home, and refuse new shares.
 
-    They are refused until this process has ended.
+    New shares are refused until this process has ended.
     """
     with suppress(OSError):
         fd = open_file(Home(home).system.users, os.O_RDONLY | os.O_CREAT)

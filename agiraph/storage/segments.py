@@ -118,7 +118,7 @@ class SegmentedJournal:
     def append(self, *records: JsonObject) -> int:
         """Write records with their `seq` in one piece; return the number of the last one.
 
-        They are on disk when it returns. Raises OSError.
+        The records are on disk when this returns. Raises OSError.
         """
         self.write(*records)
         self.sync()

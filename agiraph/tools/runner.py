@@ -187,7 +187,7 @@ def _become(words: list[str], output: int, gate: int, tasks: int) -> None:
 def _scoped(words: list[str]) -> list[str]:
     """Return the arguments without landlock.py, whose restriction is then applied here.
 
-    That saves an interpreter. Other arguments are returned unchanged.
+    So no second interpreter is started. Other arguments are returned unchanged.
     """
     if words[3:4] != [LANDLOCK]:
         return words

@@ -153,7 +153,7 @@ class TriggerSet:
     def add(self, id: str, new: TriggerSpec, now: float) -> Trigger:
         """Add a trigger; a repeated request with the same id returns the existing trigger.
 
-        The events logged so far must have been applied before: they must not fire a new trigger.
+        The events logged so far must have been applied before, as they must not fire a new trigger.
         """
         if id in self.triggers:
             return self.triggers[id]

@@ -75,7 +75,7 @@ class CliContext:
 
 
 class Subcommands(click.Group):
-    """A group that lists its subcommands in the error for another word."""
+    """A group that lists its subcommands in the error for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

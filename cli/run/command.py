@@ -1,7 +1,7 @@
 """`agiraph run`: a goal becomes a team; watch it work, answer its questions, get the result.
 
-Records and the client of the API are imported while the supervisor that this starts boots: they
-take as long as the supervisor's own first imports.
+Records and the client of the API are imported while a started supervisor boots: these imports take
+as long as the supervisor's own first imports.
 """
 
 import sys

@@ -253,7 +253,7 @@ class _Endpoints:
 
 
 def _parsed(data: bytes) -> JsonObject:
-    """Return a body as an object. Raises InvalidInput."""
+    """Return the JSON object in the body of a request. Raises InvalidInput."""
     try:
         value = read_json_once(data, MOST_VALUES)
     except RepeatedName as error:

@@ -193,7 +193,7 @@ class RoleTeamLead:
         )
 
     def _worker_for(self, attempt: Attempt) -> WorkerSpec:
-        """Return the worker for a turn; a new worker replaces a stopped worker."""
+        """Return the spec of a turn's worker; the name of a stopped worker is not used again."""
         workers = self._board_service.board.workers.values()
         gone = {one.name for one in workers if one.status == "stopped"}
         model = attempt.agent or self._context.args.agent.worker_model

@@ -68,7 +68,7 @@ class ExternalAgentProcess:
         keeps_stdin_open: bool,
         standins: Sequence[str] = (),
     ) -> "ExternalAgentProcess":
-        """Return `command`, started below a process guard; write `opening` to its stdin.
+        """Start `command` below a process guard, write `opening` to its stdin, and return it.
 
         Stdin is then closed unless `keeps_stdin_open`. The guard writes the process ids into
         `folder` and keeps the stand-ins at the paths `standins`. Raises OSError or ValueError.

@@ -160,7 +160,7 @@ class CredentialStore:
     ) -> tuple[ApiToken, str | None]:
         """Replace a token's secret; return the token and its new secret.
 
-        The secret is None for the home's own token: it is in its file, where the commands read it.
+        The secret is None for the home's own token: commands read that secret from its file.
         """
         now = self._clock.now()
         if name == HOME_TOKEN:

@@ -157,7 +157,7 @@ def describe_activity(doing: EntityState) -> str:
 def _next_start(gateway: Gateway, child: ChildInfo) -> str:
     """Return when a child without a process starts next, as text; '' if unknown or never.
 
-    That is after its backoff, or when its agent wakes.
+    The start is after the child's backoff, or when its agent wakes.
     """
     if child.state == "backing_off" and child.next_start is None:
         return child.cause or ""  # it waits for a host

@@ -156,7 +156,8 @@ def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPa
 def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
     """Return the mistakes of a graph, each with its place.
 
-    These are duplicate ids, unknown dependencies, cycles, and the nodes that they make unreachable.
+    Mistakes are duplicate ids, unknown dependencies, cycles, and the nodes that they make
+    unreachable.
     """
     places = {node.id: number for number, node in reversed(list(enumerate(nodes)))}
     found: list[tuple[KeyPath, str]] = []

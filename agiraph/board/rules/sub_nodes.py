@@ -18,7 +18,7 @@ from agiraph.core.models import Worker, WorkNode
 
 
 def ancestors(board: Board, node: WorkNode) -> Iterator[WorkNode]:
-    """Yield a node's parent, its parent and so on."""
+    """Yield the ancestors of a node: its parent, the parent of that, up to the top."""
     parent = node.parent_node
     while parent is not None:
         above = board.nodes[parent]
@@ -75,8 +75,8 @@ def notifications_due(
 ) -> list[tuple[WorkNode, WorkNode]]:
     """Return each sub-node that ended without a result, and the node whose worker is notified.
 
-    These are all past notifications that are still useful. They are derived from the board's
-    history, which is read only if such a sub-node exists.
+    The result has all past notifications that are still useful, derived from the board's history,
+    which is read only if there is a sub-node without a result.
     """
     lost = [node for node in board.nodes.values() if node.status in ("failed", "cancelled")]
     if not board.is_running or not any(node.parent_node for node in lost):

@@ -93,7 +93,8 @@ class _Call:
     def is_followed_by(self, id: object, arguments: str) -> bool:
         """Whether a streamed piece with a name begins another call than this one.
 
-        It does if its `id` differs, or if this call is complete and its `arguments` differ.
+        Another call begins if the piece's `id` differs, or if this call is complete and its
+        `arguments` differ.
         """
         if id and self.id and id != self.id:
             return True

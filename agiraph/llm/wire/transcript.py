@@ -115,7 +115,7 @@ def arguments_text(arguments: object) -> str:
 
 
 def name_text(value: object) -> str:
-    """Return an id or a name as text; some services send a number, or null."""
+    """Return an id or a name as text, '' for null; some services send a number."""
     return str(value) if isinstance(value, str | int) else ""
 
 

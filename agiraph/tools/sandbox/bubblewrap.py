@@ -46,7 +46,7 @@ class SandboxContents:
     temporary: Path | None = None
 
     def folders_in_tmp(self) -> dict[str, bool]:
-        """Return each name in /tmp at or below which something is shown; True: only below."""
+        """Return each name in /tmp that is shown (False), or only paths below it (True)."""
         places = [*self.toolchain.readable, *self.around, *(one.path for one in self.mounts)]
         places += [*(one.path for one in self.guards), self.cwd]
         names: dict[str, bool] = {}

@@ -1,10 +1,11 @@
 """Tool: one action of a model; its name, its parameters, its runbook and its code."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -18,6 +19,10 @@ from agiraph.tools.ports import EntityKind, ToolContext
 EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})
 WORKERS: frozenset[EntityKind] = frozenset({"worker"})
 COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
+
+
+FOR_READER: Final = re.compile(r"(- )?\[(worker|coordinator)\] ")
+"""The beginning of a runbook's line that is for one kind of entity."""
 
 
 class ToolParams(Record):
@@ -72,6 +77,7 @@ class Tool(Generic[P]):
     interrupted may be repeated. (Requests to the team are always idempotent: the call's id makes a
     second request the same request.) The default is false. `recovery`: how to find the result of an
     interrupted call that is not idempotent. `for_leads`: workers that may lead have it too.
+    `reader`: the kind of entity that its runbook is for; None: all of its lines are shown.
     `is_essential`: an entity needs it to end its work, so it is always in the toolbox.
     """
 
@@ -84,6 +90,11 @@ class Tool(Generic[P]):
     for_leads: bool = False
     is_essential: bool = False
     recovery: CallRecovery[P] | None = None
+    reader: EntityKind | None = None
+
+    def for_reader(self, kind: EntityKind) -> "Tool[P]":
+        """Return the tool whose runbook has the lines for this kind of entity alone."""
+        return replace(self, reader=kind)
 
     def schema(self) -> ToolSchema:
         """Return the name, description and parameters of the tool for a provider's API."""
@@ -92,8 +103,22 @@ class Tool(Generic[P]):
         )
 
     def guidance(self) -> str:
-        """Return the runbook from configs/prompts/tools/, which is a part of the system prompt."""
-        return read(f"tools/{self.name}.md").strip()
+        """Return the runbook from configs/prompts/tools/, which is a part of the system prompt.
+
+        A line that begins with `[worker]` or `[coordinator]` is for this reader alone.
+        """
+        text = read(f"tools/{self.name}.md").strip()
+        return text if self.reader is None else _for_reader(text, self.reader)
+
+
+def _for_reader(runbook: str, kind: EntityKind) -> str:
+    lines = ((line, FOR_READER.match(line)) for line in runbook.splitlines())
+    kept = [
+        f"{found[1]}{line[found.end() :]}" if found else line
+        for line, found in lines
+        if found is None or found[2] == kind
+    ]
+    return "\n".join(kept).strip()
 
 
 def tool(

@@ -74,7 +74,8 @@ class Toolbox:
         Raises InvalidInput for an unknown name. MCP tools are not included (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
-        tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
+        its = (tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads))
+        tools = [tool.for_reader(kind) for tool in its]
         if allowed is None:
             return cls(tools, core=CORE[kind] | CORE_OF_LEADS if can_lead else CORE[kind])
         names = tuple(tool.name for tool in tools)

@@ -70,6 +70,18 @@ def test_every_tool_is_described_or_listed_by_find_tools(kind: EntityKind) -> No
         assert f"### {name}" not in toolbox.guidance()
 
 
+@pytest.mark.parametrize(("kind", "other"), [("worker", "coordinator"), ("coordinator", "worker")])
+def test_runbooks_have_no_line_for_another_kind_of_entity(
+    kind: EntityKind, other: EntityKind
+) -> None:
+    tools = [tool.for_reader(kind) for tool in TOOLS if kind in tool.kinds]
+    texts = "\n".join(tool.guidance() for tool in tools)
+    assert f"[{kind}]" not in texts
+    assert f"[{other}]" not in texts
+    assert ("This folder is your own." in texts) == (kind == "worker")
+    assert ("This folder is the run's folder." in texts) == (kind == "coordinator")
+
+
 def finding(*names: str) -> ToolCall:
     return ToolCall(id="c", name=FIND_TOOLS, arguments={"names": names})
 
@@ -77,7 +89,7 @@ def finding(*names: str) -> ToolCall:
 async def test_find_tools_returns_runbooks_and_parameters(entity: EntityTools) -> None:
     found = await entity.toolbox.run(finding("memory_write", "schedule"), entity.context())
     for one in (memory_write, schedule):
-        assert one.guidance() in found.content
+        assert one.for_reader("worker").guidance() in found.content
         assert json.dumps(one.schema().parameters, ensure_ascii=False) in found.content
     unknown = await entity.toolbox.run(finding("memory_wirte"), entity.context())
     assert (unknown.is_error, "memory_write" in unknown.content) == (True, True)

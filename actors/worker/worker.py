@@ -51,7 +51,6 @@ from agiraph.storage.files import make_folder, remove_tree
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.board import checkpoint, suggest_next
-from agiraph.tools.knowledge import remember
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.publishing import files_left, put_aside
 from agiraph.tools.toolbox import Toolbox
@@ -116,8 +115,6 @@ class WorkerActor:
         toolbox = Toolbox.for_entity("worker", tools, can_lead=worker.can_lead)
         if self.runtime.config.hosts.listen:
             toolbox = toolbox.with_machines()
-        if not self.runtime.config.knowledge.learn:
-            toolbox = toolbox.without(remember.name)
         if not self.context.args.has_leader:
             toolbox = toolbox.without(checkpoint.name, suggest_next.name)
         return toolbox_for(self.context.limits, toolbox)

@@ -79,11 +79,11 @@ class PublishParams(CheckpointParams):
     )
     learned: str = Field(
         default="",
-        description="lessons for your next nodes; for you alone",
+        description="for you: lessons for your next nodes; added to your memory.md",
     )
     insight: str = Field(
         default="",
-        description="a fact or method that the coordinator should remember after this run",
+        description="for others: a fact or method that is useful after this run, with its source",
     )
     result: Annotated[JsonObject | None, BeforeValidator(as_object)] = Field(
         default=None, description="only if your node has a JSON Schema: its result.json"

@@ -20,9 +20,9 @@ from tests.unit.tools.entity_tools import EntityTools
 
 def test_a_worker_publishes_and_only_a_coordinator_finishes() -> None:
     worker, lead = Toolbox.for_entity("worker").names, Toolbox.for_entity("coordinator").names
-    ends = {"bash", "publish", "finish"}
+    ends = {"bash", "publish", "finish", "remember"}
     assert ends & {*worker} == {"bash", "publish"}
-    assert ends & {*lead} == {"bash", "finish"}
+    assert ends & {*lead} == {"bash", "finish", "remember"}
 
 
 def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_described() -> None:

@@ -104,7 +104,10 @@ class HostRequests:
         return HostJoined(name=asked.name)
 
     def _renew(self, sender: str, body: RenewLease) -> LeaseRenewed:
-        """Renew a host's lease and return it. A refusal is audited and raised."""
+        """Renew a host's lease and return it. A refusal is audited and raised.
+
+        A host that is refused because of its version asks again repeatedly.
+        """
         try:
             return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
         except Refused as error:

@@ -25,9 +25,9 @@ def output_notice(schema: dict[str, Any] | None) -> str:
 
 
 def fitted(answer: str, schema: dict[str, Any]) -> str:
-    """Return the JSON text in an answer that matches `schema`. Raises InvalidInput.
+    """Return the JSON text in an answer, which must match `schema`.
 
-    The error names the mismatch.
+    Raises InvalidInput, which names the mismatch.
     """
     fenced = FENCED.fullmatch(answer)
     text = fenced[1] if fenced else answer.strip()

@@ -178,7 +178,7 @@ class PauseState:
     stepped: str = ""
 
     def note(self, what: str, message: str) -> None:
-        """Apply the change `what` (pause, resume, step) that message `message` requested."""
+        """Apply `what`: paused, resumed, or stepped (if paused or stepping) by `message`."""
         if what == "stepped" and (self.is_on or self.steps):
             self.is_on = False
             self.steps.append(message)

@@ -308,7 +308,10 @@ def notes_option(command: Command) -> Command:
 
 
 def budgets_option(help: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds -b/--budget, the argument `budgets` (see `together`)."""
+    """Return a decorator that adds -b/--budget, which becomes the argument `budgets`.
+
+    These are amounts in dollars or tokens; the option is repeatable (`together`).
+    """
     return click.option("-b", "--budget", "budgets", type=BUDGET, multiple=True, help=help)
 
 

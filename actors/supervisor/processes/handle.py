@@ -65,7 +65,7 @@ class ProcessHandle(Protocol):
         """Return the process's descendants that must be ended from this machine."""
 
     def noted_step(self) -> str | None:
-        """Return the current step from the process's own note, None without a note."""
+        """Return the current step from the process's note (messages may be lost), None without."""
 
     def stats(self) -> ProcessStats | None:
         """Return the kernel's facts about the process, None if it has ended."""
@@ -127,7 +127,7 @@ class LocalHandle:
         return descendants(self.pid)
 
     def noted_step(self) -> str | None:
-        """Return the current step from the process's own note, None without a note."""
+        """Return the current step from the process's note (messages may be lost), None without."""
         note = self._files.note()
         return None if note is None else note.step
 

@@ -114,7 +114,10 @@ async def _being_written(path: Path) -> AsyncIterator[int]:
 
 
 async def _placed(part: Path, folder: Path, name: str, digest: bytes) -> Path:
-    """Move the complete file `part` into `folder` under a free name and return its path."""
+    """Move the complete file `part` into `folder` under a free name and return its path.
+
+    Only this process writes into the folder.
+    """
     number, stem, suffix = 1, PurePath(name).stem, PurePath(name).suffix
     while True:
         path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")

@@ -307,7 +307,10 @@ async def delete_for_good(agent: str, gateway: GatewayDep, forget: bool = False)
 
 
 async def _with_lessons(gateway: Gateway, deleted: DeletedView, *, forget: bool) -> DeletedView:
-    """Return `deleted` with the number of the agent's knowledge nodes, removed if `forget`."""
+    """Return `deleted` with the number of the agent's knowledge nodes, removed if `forget`.
+
+    Raises ApiError if the database is not available.
+    """
 
     def work(store: KnowledgeStore) -> dict[str, int]:
         ids = store.ids(agent=deleted.id)

@@ -185,7 +185,10 @@ def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
 
 
 def _author(gateway: Gateway, agent: Agent, entity: str | None) -> str | None:
-    """Return the author name for `entity`: an author in the conversation, or a team member."""
+    """Return the author name for `entity`: an author in the conversation, or a team member.
+
+    Raises ApiError 404, 409.
+    """
     if entity is None or gateway.messages.page(agent.id, 0, 1, entity=entity).messages:
         return entity
     worker = member_named(agent, gateway.boards.get(gateway.agents.run_of(agent)), entity)

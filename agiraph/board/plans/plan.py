@@ -324,7 +324,11 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
 
 
 def _stages_on_the_board(form: CollaborationFile) -> int | None:
-    """Return the limit of stages for the board; WrongAt if the plan exceeds its own limit."""
+    """Return the limit of stages for the board, None if there is none.
+
+    If the coordinator does not reconvene, the plan's stages count as one stage. Raises WrongAt if
+    the plan exceeds its own limit.
+    """
     limit, own = form.contract.max_stages, len(form.stages)
     if limit is None:
         return None

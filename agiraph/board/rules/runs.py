@@ -42,7 +42,7 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
 
 
 def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[BoardEvent, ...]:
-    """End the run, with or without its result; open nodes are cancelled.
+    """Return the events that end the run, with or without result, and cancel its open nodes.
 
     Raises IllegalTransition if the run cannot be finished because nodes of its plan have not ended.
     If the coordinator abandoned required nodes of the plan, the run has failed instead of finished.

@@ -229,7 +229,10 @@ class ConsoleSource:
     # --- streaming text ---
 
     async def _listen_forever(self) -> None:
-        """Show the streaming text until cancelled; reconnect after each failure."""
+        """Show the streaming text until cancelled; reconnect after each failure.
+
+        The text comes over the bus, with a ticket of the gateway, or over the API.
+        """
         while True:
             with suppress(ApiError, NotReachable, TransportError):
                 await (self._listen() if self._has_bus else self._follow_text())

@@ -326,7 +326,7 @@ def _ask_about_picture(subject: Subject, _: dict[str, ProbeCall]) -> ModelReques
 def picture_body(request: ModelRequest, api: Api) -> JsonObject:
     """Return a request with a picture as an external agent sends it, for the LLM proxy to forward.
 
-    Agiraph's own conversations are text; pictures come from external agents alone.
+    So it is sent whether or not the preset says that the model has vision.
     """
     data = base64.b64encode(red_picture()).decode()
     url, turn = f"data:image/png;base64,{data}", request.turns[0]
@@ -372,9 +372,9 @@ def judge_picture(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
 
 
 def judge_picture_error(error: ProviderError) -> Finding:
-    """Return the finding for a refused picture; only external agents send pictures."""
+    """Return the finding for a refused picture; the model needs `vision: false`."""
     outcome: Outcome = "unknown" if error.is_retryable else "limited"
-    detail = f"external agents can send none: {error.kind}: {error}"
+    detail = f"none can be sent, so `vision` must be false: {error.kind}: {error}"
     return Finding("images", outcome, detail)
 
 

@@ -5,6 +5,7 @@ import codecs
 import errno
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -55,6 +56,15 @@ class ReadRefParams(ToolParams):
     name: str = Field(description="a ref of your assignment")
     file: str = Field(default="", description="one of its files; default: the list and the first")
     offset: int = Field(default=0, ge=0, description="the first byte to show")
+    page: int = Field(default=1, ge=1, description="the page of a PDF file")
+
+
+class RefFile(NamedTuple):
+    """One file of a ref; `further` are arguments that a call for its next part needs."""
+
+    path: Path
+    name: str
+    further: str = ""
 
 
 @tool("Read a text file that you may see, or look at an image or a PDF page.", idempotent=True)
@@ -62,19 +72,19 @@ async def read_file(context: ToolContext, params: ReadFileParams) -> ToolOutput:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes, or its picture."""
     path = context.scope.to_read(params.path)
     limit = context.config.files.read_limit
-    if (kind := await asyncio.to_thread(_picture_kind, path, params)) is not None:
+    if (kind := await asyncio.to_thread(_picture_kind, path, params.path)) is not None:
         return await show_file(context, path, params.path, kind, params.page)
     return await asyncio.to_thread(_read_text, path, params.path, params.offset, limit)
 
 
-def _picture_kind(path: Path, params: ReadFileParams) -> FileKind | None:
+def _picture_kind(path: Path, shown: str) -> FileKind | None:
     """Return the kind of an image or a PDF file, None for any other; refuse an empty image."""
     with suppress(UnsafeFile):  # reading it as text gives the reason
         if (kind := kind_of_file(path)) is not None:
             return kind
         status = status_of(path)
         if path.suffix.lower() in SUFFIXES and status is not None and not status.st_size:
-            raise InvalidInput(f"'{params.path}' cannot be shown: it is empty (0 bytes)")
+            raise InvalidInput(f"'{shown}' cannot be shown: it is empty (0 bytes)")
     return None
 
 
@@ -155,14 +165,21 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
 
 
 @tool("Read the published files of another node by a ref name.", idempotent=True)
-async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
+async def read_ref(context: ToolContext, params: ReadRefParams) -> ToolOutput:
     """Return a file of a ref; of a ref with several files, their list and the first of them."""
     refs = _refs(context)
     if params.name not in refs:
         raise unknown("ref", params.name, tuple(refs))
     place = context.scope.to_read(refs[params.name])
     limit = context.config.files.read_limit
-    return await asyncio.to_thread(_read_published, place, params, limit)
+    file = await asyncio.to_thread(_published_file, place, params)
+    if file is None:
+        return await asyncio.to_thread(_read_published, place, limit)
+    if (kind := await asyncio.to_thread(_picture_kind, file.path, file.name)) is not None:
+        return await show_file(context, file.path, file.name, kind, params.page)
+    return await asyncio.to_thread(
+        _read_text, file.path, file.name, params.offset, limit, file.further
+    )
 
 
 def _refs(context: ToolContext) -> dict[str, str]:
@@ -193,20 +210,30 @@ def files_of_ref(scope: Scope, ref_name: str) -> list[str]:
     return [f"{named.rstrip('/')}/{path.as_posix()}" for path, _ in files_below(place)]
 
 
-def _read_published(place: Path, params: ReadRefParams, limit: int) -> str:
+def _published_file(place: Path, params: ReadRefParams) -> RefFile | None:
+    """Return the file that is to be read, None for a ref with several files if none is named."""
     if not is_folder(place):
         if params.file not in ("", place.name):
             raise unknown("file of this ref", params.file, (place.name,))
-        return _read_text(place, place.name, params.offset, limit)
-    sizes = {path.as_posix(): entry.size for path, entry in files_below(place)}
+        return RefFile(place, place.name)
+    sizes = _sizes(place)
     if not sizes:
         raise InvalidInput(f"the ref '{params.name}' has no files yet")
     if params.file and params.file not in sizes:
         raise unknown("file of this ref", params.file, tuple(sizes))
+    if not params.file and len(sizes) > 1:
+        return None
     file = params.file or next(iter(sizes))
-    further = f"file={file!r}, " if len(sizes) > 1 else ""
-    if params.file or len(sizes) == 1:
-        return _read_text(place / file, file, params.offset, limit, further)
+    return RefFile(place / file, file, f"file={file!r}, " if len(sizes) > 1 else "")
+
+
+def _sizes(place: Path) -> dict[str, int]:
+    return {path.as_posix(): entry.size for path, entry in files_below(place)}
+
+
+def _read_published(place: Path, limit: int) -> str:
+    """Return the list of a ref's files, and the first text among them."""
+    sizes = _sizes(place)
     return f"{_contents(sizes)}\n{_first_text(place, sizes, limit)}"
 
 
@@ -222,8 +249,10 @@ def _first_text(place: Path, sizes: dict[str, int], limit: int) -> str:
     """Return the first text that fits in one result, else the beginning of the first text."""
     for file in sorted(sizes, key=lambda one: sizes[one] > limit):
         try:
+            if _picture_kind(place / file, file) is not None:
+                continue
             text = _read_text(place / file, file, 0, limit, f"file={file!r}, ")
         except InvalidInput:
             continue  # a binary file
         return f"\n=== {file}\n{text}"
-    return "No file is text: look at them with bash (od, strings)."
+    return "No file is text: name an image with `file`; read others with bash (od, strings)."

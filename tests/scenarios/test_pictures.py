@@ -1,14 +1,16 @@
-"""Workers draw a chart with a command and look at it, each through another wire format."""
+"""Workers look at charts that they draw, and entities at images of the person."""
 
 import base64
 import hashlib
+import threading
+from pathlib import Path
 
 import pytest
 
 from agiraph.testing.probes import red_picture
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.scenarios.live_home import LiveHome
-from tests.scenarios.steps import WAIT, Plays, bash, finish_with, node, publish, spawn
+from tests.scenarios.steps import WAIT, Plays, bash, finish, finish_with, held, node, publish, spawn
 
 pytest.importorskip("PIL")
 
@@ -81,3 +83,31 @@ def test_workers_see_the_charts_that_they_draw(live_home: LiveHome) -> None:
         assert base64.b64encode(stored[digest]).decode()[:60] not in journal
     summary = "seen: chart.png: PNG image, 64 x 64 pixels."
     assert outcome.result["result"].count(summary) == len(MODELS)
+
+
+def test_images_of_a_person_are_seen(live_home: LiveHome, tmp_path: Path) -> None:
+    gate = threading.Event()
+    folder = tmp_path / "input"
+    folder.mkdir()
+    (folder / "map.png").write_bytes(red_picture(32))
+    attached = tmp_path / "plan.png"
+    attached.write_bytes(red_picture(48))
+    live_home.plays(
+        coordinator=[
+            held(call("read_file", path="input/map.png"), gate),
+            call("read_file", path="_attachments/plan.png"),
+            finish("Seen."),
+        ]
+    )
+    agent = live_home.begin("looks", "--input", str(folder))
+    live_home.await_step("coordinator", 0)
+    live_home.json("send", "looks", "Use this plan", "--attach", str(attached))
+    gate.set()
+    seen = live_home.await_step("coordinator", 2)
+    assert seen.results("read_file") == [
+        "input/map.png: PNG image, 32 x 32 pixels.",
+        "_attachments/plan.png: PNG image, 48 x 48 pixels.",
+    ]
+    assert len(pictures_in(seen)) == 2
+    live_home.await_end(agent)
+    assert len([*(agent / ".pictures").iterdir()]) == 2

@@ -34,6 +34,7 @@ QUALITIES: Final = (85, 70, 50, 30)
 TEXT_CHARACTERS: Final = 100_000
 ORIENTATION: Final = 0x0112
 ON_ITS_SIDE: Final = (5, 6, 7, 8)
+SIXTEEN_BITS: Final = ("I", "I;16")
 WHITE: Final = (255, 255, 255)
 
 
@@ -115,6 +116,8 @@ def _encoded(image: Any) -> JsonObject:
     width, height = image.size
     scale = min(1.0, _scale(width, height))
     size = max(1, int(width * scale)), max(1, int(height * scale))
+    if image.mode in SIXTEEN_BITS:  # else all but the darkest pixels would be white
+        image = image.point(lambda value: value * (1 / 256)).convert("L")
     has_alpha = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if has_alpha else "RGB")
     if size != image.size:

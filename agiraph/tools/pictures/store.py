@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.core.turns import Picture
-from agiraph.storage.files import entries, is_missing, read_bytes, remove_file, replace_bytes
+from agiraph.storage.files import entries, read_bytes, remove_file, replace_bytes
 
 KEPT: Final = 64
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -47,10 +47,10 @@ class PictureStore:
         return dict(self._loaded)
 
     def _read(self, digest: str) -> bytes | None:
-        if DIGEST.fullmatch(digest) is None or is_missing(path := self._folder / digest):
+        if DIGEST.fullmatch(digest) is None:
             return None
         try:
-            data = read_bytes(path)
+            data = read_bytes(self._folder / digest)
         except OSError:
             return None
         return data if hashlib.sha256(data).hexdigest() == digest else None

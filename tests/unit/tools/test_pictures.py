@@ -1,6 +1,7 @@
 """`read_file` of images and PDF files: shown, scaled, and refused with a reason."""
 
 import io
+import json
 import os
 import struct
 import zlib
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.turns import ToolTurn
+from agiraph.core.turns import Picture, ToolTurn
 from agiraph.tools.pictures import rendering
 from agiraph.tools.pictures.store import KEPT, PictureStore
 from tests.unit.tools.entity_tools import EntityTools
@@ -116,6 +117,12 @@ async def test_transparent_parts_are_white(entity: EntityTools) -> None:
     Image.new("RGBA", (10, 10), (0, 0, 0, 0)).save(entity.input / "clear.png")
     result = await entity.call("read_file", path="input/clear.png")
     assert stored(entity, result).getpixel((5, 5)) == (255, 255, 255)
+
+
+async def test_an_image_with_16_bits_a_pixel_keeps_its_shades(entity: EntityTools) -> None:
+    Image.new("I;16", (10, 10), 128 * 256).save(entity.input / "deep.png")
+    result = await entity.call("read_file", path="input/deep.png")
+    assert stored(entity, result).convert("L").getpixel((5, 5)) == 128
 
 
 async def test_a_photo_is_turned_upright(entity: EntityTools) -> None:
@@ -224,6 +231,25 @@ async def test_a_missing_extra_is_named(
     )
 
 
+@pytest.mark.parametrize("kind", ["missing", "changed", "pipe", "link"])
+def test_a_stored_picture_that_is_not_the_same_is_not_shown(tmp_path: Path, kind: str) -> None:
+    store = PictureStore(tmp_path)
+    path = tmp_path / store.add(b"first")
+    path.unlink()
+    match kind:
+        case "changed":
+            path.write_bytes(b"other")
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            (tmp_path / "other").write_bytes(b"first")
+            path.symlink_to(tmp_path / "other")
+        case _:
+            pass
+    picture = Picture(digest=path.name, media_type="image/png", name="a", width=1, height=1)
+    assert store.load([picture]) == {}
+
+
 def test_the_oldest_pictures_are_removed_from_the_store(tmp_path: Path) -> None:
     store = PictureStore(tmp_path / "pictures")
     first = store.add(b"first")
@@ -232,3 +258,19 @@ def test_the_oldest_pictures_are_removed_from_the_store(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert len(names) == KEPT
     assert first not in names
+
+
+async def test_an_image_of_a_ref_is_shown(entity: EntityTools) -> None:
+    published = entity.run.node("other").published
+    published.mkdir(parents=True)
+    image(published / "chart.png")
+    place = published.relative_to(entity.run.path).as_posix()
+    entity.node.refs.write_text(json.dumps({"chart": place}))
+    alone = await entity.call("read_ref", name="chart")
+    assert (alone.content, len(alone.pictures)) == ("chart.png: PNG image, 60 x 40 pixels.", 1)
+    pdf(published / "report.pdf")
+    both = await entity.call("read_ref", name="chart")
+    assert both.pictures == ()
+    assert "No file is text: name an image with `file`" in both.content
+    page = await entity.call("read_ref", name="chart", file="report.pdf", page=2)
+    assert ("This is page 2." in page.content, len(page.pictures)) == (True, 1)

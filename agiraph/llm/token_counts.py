@@ -23,12 +23,12 @@ from agiraph.llm.base import PartialUsage
 
 REAL_CHARACTERS_PER_TOKEN: Final = 4
 BYTES_PER_TOKEN: Final = 3
-"""For estimates, which should be too high: prose has four bytes per token, code three."""
+"""For estimates, rather too high than too low: prose has four bytes per token, code three."""
 TOKENS_PER_PIECE: Final = 8
-"""The frame of one turn or tool, for estimates."""
+"""The frame of one turn or tool in tokens, for estimates."""
 MOST_TOKENS_PER_PIECE: Final = 64
 MOST_HIDDEN_TOKENS: Final = 4096
-"""The most that services and prompts for tools as text add to the input of a request."""
+"""The most tokens that services and prompts for tools as text add to a request's input."""
 CHARACTERS_PER_CALL: Final = 40
 PICTURE_TOKENS: Final = 3000
 """For estimates: services scale large pictures down to about 1,500 tokens, some to 5,000."""

@@ -50,7 +50,7 @@ class ChildForgotten(Record):
 
 
 class IncarnationAssigned(Record):
-    """This number belongs to a process that is about to start."""
+    """The incarnation number belongs to a process that is about to start."""
 
     type: Literal["incarnation"] = "incarnation"
     address: str
@@ -60,8 +60,8 @@ class IncarnationAssigned(Record):
 class ProcessStarted(Record):
     """The process of an incarnation; (boot, pid, started_at) identify it if its pid is reused.
 
-    On another machine, `host`, it is written before the process is requested, without these three,
-    and again when it has ended.
+    For a process on another machine, `host`, this record is written without those three before the
+    process is requested, and again when the process has ended.
     """
 
     type: Literal["process"] = "process"

@@ -98,19 +98,19 @@ class NodeHome:
     path: Path
 
     spec = PathBelow("_spec.md")
-    """Its task. Written by the coordinator."""
+    """The node's task. Written by the coordinator."""
     refs = PathBelow("_refs.json")
     """Ref name to path under the run. Written by the coordinator."""
     status = PathBelow("_status.md")
     """Status and summary, for people. Written by the coordinator."""
     evidence = PathBelow("_evidence.json")
-    """Results of its checks, and hashes of its published files. Written by the assigned worker."""
+    """Results of the checks, and hashes of the published files. Written by the assigned worker."""
     failure_notes = PathBelow("failure_notes.md")
     """Why the coordinator gave up the worker's process, if it did. Written by the coordinator."""
     scratch = PathBelow("scratch")
     """Work in progress. Written by the assigned worker."""
     temporary = PathBelow(".tmp")
-    """The /tmp of its commands in the sandbox; removed when the node ends. Written by them."""
+    """The /tmp of the node's sandboxed commands; removed when the node ends. Written by them."""
     published = PathBelow("published")
     """Final outputs, immutable once the node is completed. Written by the assigned worker."""
     attempts = PathBelow("attempts")
@@ -127,29 +127,29 @@ class WorkerHome:
     path: Path
 
     identity = PathBelow("identity.md")
-    """Its name and role."""
+    """The worker's name and role."""
     memory = PathBelow("memory.md")
-    """Knowledge that it learned from this run's nodes."""
+    """Knowledge that the worker learned from this run's nodes."""
     notebook = PathBelow("notebook.md")
     """Personal scratchpad."""
     history = PathBelow("history.json")
-    """The nodes it has completed, a JSON array."""
+    """The nodes that the worker has completed, a JSON array."""
     conversation = PathBelow("conversation.jsonl")
-    """Its journal: every turn, tool call and message."""
+    """The worker's journal: every turn, tool call and message."""
     calls = PathBelow(".calls")
     """Files of running tool calls, one folder per call; removed once the call is journaled."""
     pictures = PathBelow(".pictures")
-    """The pictures that its conversation shows (`agiraph/tools/pictures/store.py`)."""
+    """The pictures that the worker's conversation shows (`agiraph/tools/pictures/store.py`)."""
     outside = PathBelow("outside")
-    """The HOME of its external agent. Written by that agent."""
+    """The HOME of the worker's external agent. Written by that agent."""
     process_guard = PathBelow(".process_guard")
-    """The process guard of its running external agent, if there is one."""
+    """The process guard of the worker's running external agent, if there is one."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")
-    """The MCP tools of its current node."""
+    """The MCP tools of the worker's current node."""
     roster = PathBelow(".roster.json")
-    """The team as it was last received."""
+    """The team that the worker received last."""
     hold = PathBelow(".held.json")
-    """Its state while it is paused or waits for the human; missing otherwise."""
+    """The worker's state while it is paused or waits for the human; missing otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class AgentHome:
     soul = PathBelow("SOUL.md")
     """The agent's character."""
     goal = PathBelow("GOAL.md")
-    """Its overall objective."""
+    """The agent's overall objective."""
     memory_file = PathBelow("MEMORY.md")
     """Curated long-term memory."""
     memory = PathBelow("memory")
@@ -227,7 +227,7 @@ class AgentHome:
     events = PathBelow("events.jsonl")
     """The newest events; older ones are in `events.segments/`. Written by the recorder."""
     triggers = PathBelow("triggers.json")
-    """Its triggers. Written by the scheduler."""
+    """The agent's triggers. Written by the scheduler."""
     runs = PathBelow("runs")
     """All runs' folders."""
 

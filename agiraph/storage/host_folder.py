@@ -63,9 +63,9 @@ class HostFolder:
         object.__setattr__(self, "path", home_at(self.path))
 
     record_file = PathBelow("host.json")
-    """The HostRecord. Written when it joins."""
+    """The HostRecord. Written when the host joins."""
     key_file = PathBelow("host.key")
-    """The CurveKey, mode 0600. Written when it joins."""
+    """The CurveKey, mode 0600. Written when the host joins."""
     lock = PathBelow("lock")
     """Held by the host process."""
     starts = PathBelow("starts")

@@ -58,7 +58,7 @@ FURTHER_COMMANDS = "further_commands"
 """The argument in which the driver of an external agent names all commands of a call."""
 
 POSSIBLE_COMMANDS = "possible_commands"
-"""The argument in which it names the other texts of a call that may run a command."""
+"""The argument in which that driver names the other texts of a call that may run a command."""
 
 BASH = "bash"
 UNREADABLE_COMMAND = "(a command that cannot be read)"

@@ -12,7 +12,7 @@ ALONE = (
     *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
     *("--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"),
 )
-"""Its own process ids, which end with it: killing bubblewrap kills all processes inside."""
+"""Options for separate process ids: killing bubblewrap kills all processes inside."""
 
 OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--dir", "/run")
 TMP = Path("/tmp")

@@ -106,8 +106,8 @@ class ListModels(MessageBody):
 class ModelCatalog(MessageBody):
     """One row per provider (name, usable, reason, default model, base_url, models); the default.
 
-    For each known model: name, strength, context, and its prices (`input`, `output`). `why` is the
-    reason for the default, or describes how to get a default.
+    For each known model: name, strength, vision, context, and its prices (`input`, `output`).
+    `why` is the reason for the default, or describes how to get a default.
     """
 
     TYPE = "model.catalog"

@@ -150,7 +150,8 @@ def _with_models(row: JsonObject, names: Iterable[str]) -> JsonObject:
     """
     known = {one["name"]: one for one in row.get("models", ())}
     for name in names:
-        free = {"strength": None, "context": row["context"], "input": 0.0, "output": 0.0}
+        free = {"strength": None, "vision": None, "context": row["context"]}
+        free |= {"input": 0.0, "output": 0.0}
         known.setdefault(f"{row['name']}/{name}", {"name": f"{row['name']}/{name}"} | free)
     return row | {"models": tuple(known.values())}
 

@@ -90,8 +90,8 @@ def priced_models(
 ) -> tuple[JsonObject, ...]:
     """Return a row per known model of a provider: the usual model, then all models with a price.
 
-    A row is {"name", "strength", "context", "input", "output"}: tokens of the window, and US
-    dollars per million tokens, None if not known.
+    A row is {"name", "strength", "vision", "context", "input", "output"}: whether it sees
+    pictures, tokens of the window, and US dollars per million tokens, None if not known.
     """
     usual = (f"{provider}/{preset.usual_model}",) if preset.usual_model else ()
     named = (name for name in prices if name.startswith(f"{provider}/"))
@@ -103,6 +103,7 @@ def priced_models(
             {
                 "name": name,
                 "strength": preset.of(model).strength,
+                "vision": preset.of(model).vision,
                 "context": preset.window(model),
                 "input": price.input if price else None,
                 "output": price.output if price else None,

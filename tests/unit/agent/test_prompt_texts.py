@@ -33,8 +33,12 @@ TEAM: Final = Options(
     max_turns=12,
     agent_of=lambda role: f"agent of {role}",
 )
-MODEL: Final = {"name": "a/b", "strength": None, "context": 9, "input": None, "output": None}
-PRICED: Final = {"name": "a/c", "strength": "strong", "context": 9, "input": 1, "output": 2}
+MODEL: Final = {
+    "name": "a/b", "strength": None, "vision": None, "context": 9, "input": None, "output": None,
+}  # fmt: skip
+PRICED: Final = {
+    "name": "a/c", "strength": "strong", "vision": True, "context": 9, "input": 1, "output": 2,
+}  # fmt: skip
 AGENTS: Final = tuple(
     (Options(name="codex", about="an agent", parameters=parameters),)
     for parameters in ({}, {"effort": ("low", "high"), "mode": ("fast",)})

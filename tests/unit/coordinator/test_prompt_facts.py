@@ -49,17 +49,18 @@ def prompt(
     )
 
 
-def test_a_model_is_listed_with_its_strength_window_and_price() -> None:
+def test_a_model_is_listed_with_its_strength_vision_window_and_price() -> None:
     rows = {row["name"]: row for row in models(ANTHROPIC_API_KEY="k")}
     assert rows["anthropic/claude-opus-4-6"] == {
         "name": "anthropic/claude-opus-4-6",
         "strength": "strong",
+        "vision": True,
         "context": 200_000,
         "input": 5.0,
         "output": 25.0,
     }
     assert rows["anthropic/claude-haiku-4-5"]["strength"] == "light"
-    line = "| anthropic/claude-haiku-4-5 | light | 200000 | 1.0 / 5.0 |"
+    line = "| anthropic/claude-haiku-4-5 | light | yes | 200000 | 1.0 / 5.0 |"
     assert line in prompt(tuple(rows.values()))
 
 

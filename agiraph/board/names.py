@@ -15,7 +15,7 @@ NAME_LIMIT = 40
 
 
 def find_node(board: Board, named: str) -> WorkNode:
-    """Return the node with this id, name or folder.
+    """Return the node with this id or name.
 
     Raises InvalidInput, which lists the known names.
     """
@@ -24,9 +24,6 @@ def find_node(board: Board, named: str) -> WorkNode:
         return found
     if named_so := board.names.get(wanted.lower()):
         return board.nodes[named_so]
-    for node in board.nodes.values():
-        if wanted == node.folder:
-            return node
     if named_so := board.names.get(slug(wanted, fallback="")):
         return board.nodes[named_so]
     raise unknown("node", named, [node.name for node in board.nodes.values()])
@@ -52,7 +49,7 @@ def names_meant(board: Board, named: str) -> tuple[str, ...]:
     found: list[str] = []
     with suppress(InvalidInput):
         node = find_node(board, named)
-        found += [node.name, node.id, node.folder]
+        found += [node.name, node.id]
     with suppress(InvalidInput):
         worker = find_worker(board, named)
         found += [worker.name, worker.id]

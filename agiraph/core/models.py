@@ -268,25 +268,24 @@ class NodeResult(Record):
 class WorkNode(PlannedTerms):
     """One unit of work with its own folder.
 
-    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`. `folder` is the
-    node's directory name, `{name}-{role}-{id}`. `cause` is the id of the message or tool call that
-    created it: the same cause gives the same node. `missing`, `bound` and `evidence` are copied
-    from its `NodeResult`; `published` are its files. `left` are the files in `scratch/` when it
-    failed, `details` the last lines of its worker's process or its error. `plan_stage` is the name
-    of its stage in the plan file, `enough` how many nodes of the stage are needed. `trigger` is the
-    trigger whose firing created it; its budget limits the node's calls. `failed_before` is the
-    reason why the last attempt failed, `retried_by` the cause of the retry. `move` is its next
-    worker or model, used as soon as its worker has released it; `update` counts the changes of its
-    terms. `completed_before` is the last completed attempt, if the node is repeated; the results of
-    that attempt are set aside. The board has used `retried` of its `retries`, and does not assign
-    it before the time `not_before`. `when` maps dependencies to their conditions, `edges` to the
-    results of the conditions. A node with `for_each` has `copies`; `copy_of` refers back to it.
+    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`. `cause` is the
+    id of the message or tool call that created it: the same cause gives the same node. `missing`,
+    `bound` and `evidence` are copied from its `NodeResult`; `published` are its files. `left` are
+    the files in `scratch/` when it failed, `details` the last lines of its worker's process or its
+    error. `plan_stage` is the name of its stage in the plan file, `enough` how many nodes of the
+    stage are needed. `trigger` is the trigger whose firing created it; its budget limits the node's
+    calls. `failed_before` is the reason why the last attempt failed, `retried_by` the cause of the
+    retry. `move` is its next worker or model, used as soon as its worker has released it; `update`
+    counts the changes of its terms. `completed_before` is the last completed attempt, if the node
+    is repeated; the results of that attempt are set aside. The board has used `retried` of its
+    `retries`, and does not assign it before the time `not_before`. `when` maps dependencies to
+    their conditions, `edges` to the results of the conditions. A node with `for_each` has `copies`;
+    `copy_of` refers back to it.
     """
 
     id: NodeId
     name: str
     role: str = "worker"
-    folder: str
     status: NodeStatus = "pending"
     dependencies: tuple[NodeId, ...] = ()
     refs: dict[str, str] = Field(default_factory=dict)
@@ -324,6 +323,11 @@ class WorkNode(PlannedTerms):
     for_each: ForEach | None = None
     copies: tuple[NodeId, ...] = ()
     copy_of: NodeId | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its directory name below `nodes/`: its name, which is a slug and unique in the run."""
+        return self.name
 
     @property
     def has_ended(self) -> bool:

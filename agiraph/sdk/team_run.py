@@ -219,7 +219,7 @@ class TeamRun(Generic[Out]):
     def _files(self, agent: AgentId, board: BoardView) -> dict[str, Path]:
         nodes = Home(self._home).agent(agent).run(RunId(self._run)).path / "nodes"
         return {
-            f"{node.name}/{name}": found_below(nodes / node.folder / "published", name)
+            f"{node.name}/{name}": found_below(nodes / node.name / "published", name)
             for node in board.nodes
             for name in node.published
         }

@@ -6,7 +6,7 @@
       runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _shared_values.json
                                     _plan.yaml results/
                                     journal.jsonl shared_values.jsonl
-        nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
+        nodes/{name}/               _spec.md _refs.json _status.md scratch/ published/ log.jsonl
                                     _evidence.json attempts/
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl

@@ -207,7 +207,7 @@ class _Case:
         return self._place.home / "agents" / self._agent
 
     def _node(self) -> Path | None:
-        return next(self._folder.glob("runs/*/nodes/play-*"), None)
+        return next(self._folder.glob("runs/*/nodes/play*"), None)
 
     def _events(self, type_: str) -> list[JsonObject]:
         events = whole_lines(self._folder / "events.jsonl")

@@ -24,7 +24,7 @@ from transport.mailbox_file import MailboxBatch, MailboxFile
 WRITES = "writes.log"
 DEATH = "death.json"
 OF_ONE_AGENT = re.compile(r"(agents|runs)/[^/]+")
-OF_ONE_WORKER = re.compile(r"(workers|nodes)/(.+)-[0-9a-f]+/")
+OF_ONE_WORKER = re.compile(r"workers/(.+)-[0-9a-f]+/")
 
 
 def kind_of(path: Path) -> tuple[Path, str] | None:
@@ -32,7 +32,7 @@ def kind_of(path: Path) -> tuple[Path, str] | None:
     for home in path.parents:
         if (home / WRITES).exists():
             kind = OF_ONE_AGENT.sub(r"\1/*", str(path.relative_to(home)))
-            return home, OF_ONE_WORKER.sub(r"\1/\2-*/", kind)
+            return home, OF_ONE_WORKER.sub(r"workers/\1-*/", kind)
     return None
 
 

@@ -19,7 +19,7 @@ def node_home(gateway_home: GatewayHome, client: Client) -> NodeHome:
     gateway_home.add_agent()
     gateway_home.add_team("Ada")
     node = client.node(AGENT, "tables")
-    home = gateway_home.home.agent(AGENT).run(RUN).node(node.folder)
+    home = gateway_home.home.agent(AGENT).run(RUN).node(node.name)
     for folder in (home.scratch, home.published):
         folder.mkdir(parents=True)
     home.spec.write_text("# Look at the tables\n")

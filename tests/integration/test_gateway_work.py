@@ -53,7 +53,7 @@ def test_the_board_and_the_workers_are_read_from_the_journal(
     assert [(node.name, node.status) for node in board.nodes] == [("tables", "pending")]
     assert board.current_stage == 0
     assert client.node("survey", "tables").id == board.nodes[0].id
-    assert client.node("survey", board.nodes[0].id).path == f"nodes/{board.nodes[0].folder}"
+    assert client.node("survey", board.nodes[0].id).path == f"nodes/{board.nodes[0].name}"
     assert refused(client.node, "survey", "chairs").status == 404
     row = client.workers("survey")[0]
     assert (row.name, row.address, row.step) == ("Alice", f"{AGENT}/{worker}", "thinking")

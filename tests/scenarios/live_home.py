@@ -218,7 +218,7 @@ class LiveHome(ScenarioHome):
 
     def kill_in_command(self, agent: Path, node: str, worker: str) -> None:
         """Kill a worker during its command for a node, which waits for that (UNTIL_KILLED)."""
-        marks = f"runs/*/nodes/{node}-*/scratch/dying"
+        marks = f"runs/*/nodes/{node}*/scratch/dying"
         dying = until(lambda: next(agent.glob(marks), None), f"the command of {node} waits")
         self.kill(f"worker {worker}")
         (dying.parent / "killed").touch()

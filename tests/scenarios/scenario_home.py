@@ -49,8 +49,10 @@ class Outcome:
         return [event["type"] for event in self.events()]
 
     def published(self, node: str) -> dict[str, str]:
-        """Return the published files of the node with this name: file name to content."""
-        folder = next(path for path in (self.run / "nodes").iterdir() if path.name.startswith(node))
+        """Return the published files of the node whose name is, or begins with, this text."""
+        exact = self.run / "nodes" / node
+        begun = (one for one in (self.run / "nodes").iterdir() if one.name.startswith(node))
+        folder = exact if exact.exists() else next(begun)
         files = (folder / "published").rglob("*")
         return {file.name: file.read_text() for file in files if file.is_file()}
 

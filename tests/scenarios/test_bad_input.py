@@ -220,7 +220,7 @@ def test_a_long_goal_is_shortened_in_lists(live_home: LiveHome) -> None:
 
 def test_a_file_is_found_by_the_name_or_id_of_its_node(live_home: LiveHome) -> None:
     [node] = live_home.json("board", "known")
-    for named in (node["id"], node["name"], node["folder"]):
+    for named in (node["id"], node["name"]):
         done = live_home.command("files", "known", f"nodes/{named}/published/f")
         assert (done.returncode, done.stdout) == (0, "1\n")
     told(live_home, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=2)

@@ -43,7 +43,7 @@ def test_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveH
     assert evidence["artifacts"] == {"report.md": digest}
     listing = f"{digest}  report.md\n".encode()
     assert evidence["digest"] == hashlib.sha256(listing).hexdigest()
-    folder = next((outcome.run / "nodes").glob("report-*"))
+    folder = outcome.run / "nodes" / "report"
     assert digest in (folder / "_status.md").read_text()
     assert json.loads((folder / "_evidence.json").read_text())["evidence"] == evidence
     told = live_home.command("board", "checked", "report").stdout

@@ -124,7 +124,7 @@ def test_mcp_client_runs_a_team_and_reads_its_result(live_home: LiveHome) -> Non
         assert [(one["nodes_ended"], one["nodes"]) for one in mine] == [(1, 1)]
         [node] = (await told(client, "board", agent=agent))["nodes"]
         assert node["published"] == ["facts.md"]
-        path = f"nodes/{node['folder']}/published/facts.md"
+        path = f"nodes/{node['name']}/published/facts.md"
         assert (await told(client, "read", agent=agent, path=path))["content"] == "hot"
         folder = await told(client, "read", agent=agent)
         assert "_output.md" in [entry["path"] for entry in folder["entries"]]

@@ -141,13 +141,13 @@ def test_a_shell_in_a_run_sees_nothing_of_others(keyed: LiveHome) -> None:
     seen = keyed.server.seen_by("ben")[1].result("bash")
     paths = [line for line in seen.splitlines() if line.startswith(f"{keyed.home}/")]
     run = f"{outcome.run}/"
-    own = ("workers/ben-", "nodes/second-")
-    shared = ("nodes/first-", "_plan.md", "_messages/", "_shared_values")
+    own = ("workers/ben-", "nodes/second/")
+    shared = ("nodes/first/", "_plan.md", "_messages/", "_shared_values")
     assert paths
     assert all(path.startswith(run) for path in paths), seen
     inside = [path.removeprefix(run) for path in paths]
     assert all(path.startswith((*own, *shared)) for path in inside), inside
-    of_first = {path.split("/")[2] for path in inside if path.startswith("nodes/first-")}
+    of_first = {path.split("/")[2] for path in inside if path.startswith("nodes/first/")}
     assert of_first == {"published"}
     assert "notebook.md" not in "".join(path for path in inside if "amy" in path)
     assert "system/token: No such file" in seen

@@ -75,7 +75,7 @@ def claudes_of(live_home: LiveHome) -> list[psutil.Process]:
 
 def test_claude_code_writes_a_tool_that_works(live_home: LiveHome) -> None:
     """Scenario 8."""
-    trial = "python3 nodes/csv2json-*/published/csv2json.py in.csv"
+    trial = "python3 nodes/csv2json*/published/csv2json.py in.csv"
     leads: Plays = [
         spawn("forge", **CLAUDE_CODE),
         node("csv2json", "forge"),
@@ -184,7 +184,7 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(
     live_home.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
     held.set()
     live_home.await_end(agent)
-    [published] = agent.glob("runs/*/nodes/lea-tool-*/published")
+    [published] = agent.glob("runs/*/nodes/lea-tool*/published")
     assert (published / "_result.md").read_text() == "Fertig."
     assert (published / "marked.txt").exists()
     types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
@@ -204,8 +204,8 @@ def test_a_worker_has_its_parts_built_by_claude_code(live_home: LiveHome) -> Non
         ]
         return steps[min(seen.step, 2)]
 
-    gather = "cp -r ../../backend-*/published/backend ../../frontend-*/published/frontend . && "
-    gather += "cp ../../docker-*/published/answer.md Dockerfile && ls > list.txt"
+    gather = "cp -r ../../backend*/published/backend ../../frontend*/published/frontend . && "
+    gather += "cp ../../docker*/published/answer.md Dockerfile && ls > list.txt"
     builder = [
         calls(
             node("backend", "api"),
@@ -242,7 +242,7 @@ def test_codex_completes_a_node_and_receives_a_late_message(live_home: LiveHome)
         if seen.step == 0:
             return run("echo 1 > codes.md; printf '@coordinator: which colour?\\n\\n' > _outbox.md")
         if seen.step == 1:
-            [folder] = live_home.agent("codes").glob("runs/*/nodes/cody-tool-*")
+            [folder] = live_home.agent("codes").glob("runs/*/nodes/cody-tool*")
             inbox = folder / "scratch/_inbox.md"
             until(lambda: "blue" in inbox.read_text(), "the answer is in the inbox")
             return say("I have seen no answer.")

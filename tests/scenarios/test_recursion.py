@@ -123,9 +123,9 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(
         gate.set()
 
     outcome = lead(live_home, todo_app(gate), "A todo app", "todo", meanwhile=meanwhile)
-    assert outcome.published("app-") == {"app.md": "the backend\nthe docker\n\nthe frontend"}
-    assert outcome.published("backend-") == {"main.py": "the backend"}
-    assert outcome.published("docker-") == {"answer.md": "the docker\n"}
+    assert outcome.published("app") == {"app.md": "the backend\nthe docker\n\nthe frontend"}
+    assert outcome.published("backend") == {"main.py": "the backend"}
+    assert outcome.published("docker") == {"answer.md": "the docker\n"}
     assert len(outcome.completions()) == len(set(outcome.completions())) == 5
     of_app = dict.fromkeys(("backend", "frontend", "docker"), "app")
     assert parents(outcome) == {"app": None, **of_app, "schema": "backend"}
@@ -166,7 +166,7 @@ def test_parent_of_a_failed_sub_node_is_notified_and_retries(live_home: LiveHome
         "sound": makes("sound"),
     }
     outcome = lead(live_home, by_node([own("whole"), *TELL_ALL], nodes), "Do it", "recursed")
-    rows = json.loads(outcome.published("whole-")["whole.json"])["nodes"]
+    rows = json.loads(outcome.published("whole")["whole.json"])["nodes"]
     done = {"slow": "completed", "sound": "completed"}
     assert {row["name"]: row["status"] for row in rows} == done
     said = [seen.said for seen in live_home.server.seen_by("coordinator")]

@@ -54,7 +54,7 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     (tmp_path / "rows.bin").write_bytes(LARGE)
     (tmp_path / "rows.txt").write_text("a,b\n")
     gate = threading.Event()
-    sums = "sha256sum < ../../bob-facts-*/published/copy.bin > sums; cat $AGIRAPH_INPUT/rows.txt"
+    sums = "sha256sum < ../../bob-facts*/published/copy.bin > sums; cat $AGIRAPH_INPUT/rows.txt"
     bob = node("bob-facts", "bob")
     ada = node("ada-facts", "ada", refs={"bobs": "bob-facts/published/note.txt"})
     remote_home.plays(

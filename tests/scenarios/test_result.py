@@ -58,7 +58,7 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(live_home: L
     lost.unlink()
     again = live_home.command("result", "delivers", "-o", "less/")
     assert again.returncode == 1
-    assert "not written, for it cannot be read: nodes/facts-" in again.stderr
+    assert "not written, for it cannot be read: nodes/facts/" in again.stderr
     assert "/published/facts.md" in again.stderr
 
 

@@ -97,7 +97,7 @@ def test_cancelled_node_is_repeated_with_changes_and_its_files_are_kept(
     begun.set()
     cancelled = live_home.await_step("coordinator", 3).result("cancel_node")
     [kept] = json.loads(cancelled)["kept"]
-    assert kept.startswith("nodes/first-")
+    assert kept.startswith("nodes/first/")
     assert kept.endswith("/scratch/facts.md")
     last = live_home.server.wait_for(lambda seen: "# Assignment: first-2" in seen.said)
     stuck.set()

@@ -363,7 +363,7 @@ def _paths_in_plan(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str,
     for node in nodes:
         name = called[node.name]
         numbers[name] += node.copy_of is not None
-        paths[node.folder] = (name, f"-{numbers[name]}" if node.copy_of is not None else "")
+        paths[node.name] = (name, f"-{numbers[name]}" if node.copy_of is not None else "")
     return paths
 
 

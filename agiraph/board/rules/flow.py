@@ -20,7 +20,7 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node, free_name, new_id
 from agiraph.board.rules.runs import require_running
 from agiraph.core.expressions import ExpressionFailed, evaluate
-from agiraph.core.ids import NodeId, slug
+from agiraph.core.ids import NodeId
 from agiraph.core.models import WorkNode
 from agiraph.core.specs import ForEach
 
@@ -156,7 +156,6 @@ def _copy(
     placed: dict[str, Any] = {
         "id": node_id,
         "name": name,
-        "folder": f"{name}-{slug(node.role, fallback='worker')}-{node_id}",
         "task": _task(node.task, each.item, item),
         "cause": cause,
         "when": {},

@@ -34,7 +34,7 @@ from agiraph.board.rules.sub_nodes import (
 from agiraph.board.rules.workers import spawn
 from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.ids import NodeId, slug
+from agiraph.core.ids import NodeId
 from agiraph.core.models import HELD_NODE, Worker, WorkNode
 from agiraph.core.results import normal_checks
 from agiraph.core.specs import ForEach, NodeSpec, WorkerSpec, WorkerType
@@ -75,7 +75,6 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "role": role,
         "mode": spec.mode or (wanted.mode if wanted else "multi_turn"),
         "type": _type(spec, wanted),
-        "folder": f"{name}-{slug(role, fallback='worker')}-{node_id}",
         "dependencies": dependencies,
         "refs": refs,
         "wanted_worker": wanted.id if wanted else None,

@@ -41,7 +41,6 @@ class NodeView(PlannedTerms, ApiView):
     reason: str | None = None
     failure_class: FailureClass | None = None
     published: tuple[str, ...] = ()
-    folder: str = ""
     result_preview: str | None = None
     created_at: float = 0.0
     started_at: float | None = None

@@ -107,7 +107,7 @@ class AgentsResult(Record):
 
 
 class BoardNodeResult(Record):
-    """A node of the board. Its published files are read under `folder`."""
+    """A node of the board. Its published files are read under `nodes/{name}/published`."""
 
     id: str
     name: str
@@ -117,7 +117,6 @@ class BoardNodeResult(Record):
     summary: str | None
     reason: str | None
     published: tuple[str, ...]
-    folder: str
 
 
 class BoardResult(Record):

@@ -190,7 +190,7 @@ def _add_looks(server: MCPServer[None], clients: ApiClients) -> None:
         offset: Annotated[int, Field(ge=0, description="read on from this byte")] = 0,
         run: Annotated[str | None, Field(description="of this run; else of the current")] = None,
     ) -> results.ContentResult:
-        """Read a file of a run, or list a folder: `_output.md`, `nodes/{folder}/published/...`."""
+        """Read a file of a run, or list a folder: `_output.md`, `nodes/{name}/published/...`."""
         async with _calling(clients, ctx) as client:
             return results.content_of(await client.workspace(agent, path, offset=offset, run=run))
 

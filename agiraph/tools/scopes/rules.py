@@ -6,12 +6,9 @@ so that commands find the same files. Every method takes resolved paths, so link
 effect here.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from agiraph.storage.files import entries
 
 NODE_FILES = frozenset(
     {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
@@ -47,43 +44,6 @@ def _is_journal(name: str) -> bool:
 def shown_under(path: Path, root: Path) -> str | None:
     """Return `path` relative to `root` as text, None if it is not below `root`."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
-
-
-def node_place(run: Path, rest: Path) -> Path:
-    """Return the path of `nodes/{rest}`; the node may be given by its name or id alone."""
-    if not rest.parts:
-        return run / "nodes"
-    named, inner = rest.parts[0], Path(*rest.parts[1:])
-    folder = run / "nodes" / named
-    if not folder.is_dir():
-        folder = _folder_of(run / "nodes", named) or folder
-    return folder / inner
-
-
-def _folder_of(nodes: Path, named: str) -> Path | None:
-    """Return the only folder `{name}-{role}-{id}` whose name or id is `named`."""
-    form = re.compile(rf"{re.escape(named)}-.+-[0-9a-f]{{6}}|.+-{re.escape(named)}")
-    try:
-        found = [nodes / one.name for one in entries(nodes) if form.fullmatch(one.name)]
-    except OSError:
-        return None
-    return found[0] if len(found) == 1 else None
-
-
-def names_in_run(run: Path, path: Path) -> Iterator[str]:
-    """Yield the spellings of a resolved path in a run; its node by folder, name and id."""
-    shown = shown_under(path, run)
-    if shown is None:
-        return
-    yield shown
-    first, _, rest = shown.partition("/")
-    folder, slash, inner = rest.partition("/")
-    if first != "nodes" or not folder:
-        return
-    *parts, id = folder.split("-")
-    beginnings = ("-".join(parts[:count]) for count in range(1, len(parts)))
-    for name in (id, *beginnings):
-        yield f"nodes/{name}{slash}{inner}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +92,7 @@ class WorkerScopeRules:
         A name of `places` decides, else the path is in the start folder.
         """
         if first == NODES:
-            return node_place(self.run, rest)
+            return self.run / NODES / rest
         return self.places.get(first, self.start / first) / rest
 
     def may_read(self, path: Path) -> bool:
@@ -181,7 +141,8 @@ class WorkerScopeRules:
             yield of_node
         if of_home := shown_under(path, self.home):
             yield of_home
-        yield from names_in_run(self.run, path)
+        if of_run := shown_under(path, self.run):
+            yield of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +167,6 @@ class CoordinatorScopeRules:
 
     def place_to_read(self, first: str, rest: Path) -> Path:
         """Return the place that a relative path names: by a name of `places`, else in the run."""
-        if first == NODES:
-            return node_place(self.run, rest)
         return self.places.get(first, self.run / first) / rest
 
     def place_to_write(self, first: str, rest: Path) -> Path:
@@ -243,6 +202,7 @@ class CoordinatorScopeRules:
 
     def names_at(self, path: Path) -> Iterator[str]:
         """Yield all spellings of a resolved path by the coordinator."""
-        yield from names_in_run(self.run, path)
+        if of_run := shown_under(path, self.run):
+            yield of_run
         if of_agent := shown_under(path, self.agent):
             yield of_agent

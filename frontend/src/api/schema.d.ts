@@ -3472,8 +3472,6 @@ export interface components {
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             published: string[];
-            /** @default  */
-            folder: string;
             result_preview: string | null;
             /** @default 0 */
             created_at: number;
@@ -3581,8 +3579,6 @@ export interface components {
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             published: string[];
-            /** @default  */
-            folder: string;
             result_preview: string | null;
             /** @default 0 */
             created_at: number;

@@ -5,7 +5,7 @@ from agiraph.core.ids import NodeId
 from agiraph.core.models import WorkNode
 from agiraph.core.node_changes import NodeUpdate
 
-NODE = WorkNode(id=NodeId("n1"), name="report", folder="report-worker-n1", task="Write it")
+NODE = WorkNode(id=NodeId("n1"), name="report", task="Write it")
 
 
 def test_only_changed_terms_are_named() -> None:

@@ -18,7 +18,7 @@ from agiraph.core.money import BudgetState, Shortage, SpendingLimits, Unit
 from agiraph.core.turns import Usage
 from agiraph.settings.config import load_config
 
-NODE = WorkNode(id=NodeId("n1"), name="facts", task="t", folder="facts-worker-n1")
+NODE = WorkNode(id=NodeId("n1"), name="facts", task="t")
 
 
 def begun(*usages: Usage, node: WorkNode = NODE) -> Transcript:

@@ -14,7 +14,7 @@ from agiraph.core.models import Assignment, StageContract, Worker, WorkNode
 from agiraph.external.agent_prompts import task_text
 
 ASSIGNMENT = Assignment(
-    node=WorkNode(id=NodeId("n"), name="sums", task="t", folder="sums"),
+    node=WorkNode(id=NodeId("n"), name="sums", task="t"),
     spec="Add it up.",
     contract=StageContract(max_iterations_per_node=7, max_calls_per_node=9),
     goal="Find the cheapest.",

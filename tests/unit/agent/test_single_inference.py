@@ -17,7 +17,7 @@ from agiraph.core.turns import UserTurn
 
 
 def assignment_taken(name: str, mode: WorkMode) -> AssignmentTaken:
-    node = WorkNode(id=NodeId(name), name=name, task="t", folder=name, mode=mode)
+    node = WorkNode(id=NodeId(name), name=name, task="t", mode=mode)
     assignment = Assignment(node=node, spec="t", contract=StageContract())
     return AssignmentTaken(content=name, run=RunId("r"), assignment=assignment, message=name, ts=0)
 

@@ -24,7 +24,7 @@ START = 1000.0
 
 def taken_up(folder: Path) -> Conversation:
     """Return the conversation of a worker that has taken up a node at START."""
-    node = WorkNode(id=NodeId("n"), name="n", role="worker", task="x", stage=0, folder="n")
+    node = WorkNode(id=NodeId("n"), name="n", role="worker", task="x", stage=0)
     assignment = Assignment(node=node, spec="x", contract=StageContract(), attempt=1, goal="g")
     conversation = Conversation(folder / "conversation.jsonl")
     conversation.append(

@@ -31,7 +31,6 @@ class TimedBoard:
         node = WorkNode(
             id=NodeId(id),
             name=id,
-            folder=id,
             task="x",
             dependencies=tuple(map(NodeId, after)),
             parent_node=NodeId(parent) if parent else None,

@@ -53,7 +53,7 @@ class CoordinatorWorktrees:
         return Board(nodes=PersistentMap(self.nodes))
 
     def node(self, name: str, status: str = "running", **facts: Any) -> WorkNode:
-        values = {"id": f"{name}-id", "name": name, "task": "t", "folder": name, "status": status}
+        values = {"id": f"{name}-id", "name": name, "task": "t", "status": status}
         node = WorkNode.model_validate(values | facts)
         self.nodes[node.id] = node
         return node

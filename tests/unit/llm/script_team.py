@@ -180,7 +180,7 @@ class EntityTeam(Team):
     ) -> JsonObject:
         name, worker = node.name or "node", node.worker or ""
         node_id = f"{len(self.team.nodes) + 1:06x}"
-        home = self.team.run.node(f"{name}-{node.role}-{node_id}")
+        home = self.team.run.node(name)
         home.scratch.mkdir(parents=True)
         refs = {ref: self._path(value) for ref, value in (node.refs or {}).items()}
         home.refs.write_text(json.dumps(refs))

@@ -87,7 +87,7 @@ def test_message_of_a_colleague_is_published(tmp_path: Path) -> None:
     team = ScriptTeam(tmp_path / "home", SAMPLE)
     team.letters["ben"] = "[Message from ada]: two of the tables are the same"
     asyncio.run(team.play("Survey"))
-    told = team.run.node("tables-surveyor-000002").published / "colleagues.md"
+    told = team.run.node("tables").published / "colleagues.md"
     assert "- ada: two of the tables are the same\n" in told.read_text()
 
 

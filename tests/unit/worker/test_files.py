@@ -36,7 +36,6 @@ def node(number: int) -> WorkNode:
         id=NodeId(f"n{number}"),
         name=f"part {number}",
         task="Write\u2028it",
-        folder=f"part-{number}",
     )
 
 

@@ -27,7 +27,6 @@ const node = (name: string, more: Partial<NodeView> = {}): NodeView =>
     labels: [],
     parent_node: null,
     stage: 0,
-    folder: `${name}-worker-n-${name}`,
     created_at: 1,
     started_at: null,
     ended_at: null,
@@ -46,8 +45,8 @@ const board = (nodes: NodeView[], stages = [stage("gather"), stage("write")]): B
 
 const chain = board([
   node("a", { status: "completed" }),
-  node("b", { dependencies: ["a"], refs: { x: "nodes/a-worker-n-a/published/x.md" } }),
-  node("c", { stage: 1, refs: { b: "nodes/b-worker-n-b/published" } }),
+  node("b", { dependencies: ["a"], refs: { x: "nodes/a/published/x.md" } }),
+  node("c", { stage: 1, refs: { b: "nodes/b/published" } }),
   node("d", { parent_node: "c", stage: 1 }),
 ]);
 

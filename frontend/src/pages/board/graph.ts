@@ -79,7 +79,7 @@ function lanesOf(board: BoardView): Lane[] {
 
 function edgesOf(nodes: readonly NodeView[]): Edge[] {
   const byName = new Map(nodes.map((node) => [node.name, node.id]));
-  const byFolder = new Map(nodes.map((node) => [node.folder, node.id]));
+  const byFolder = new Map(nodes.map((node) => [node.name, node.id]));
   const edges = new Map<string, Edge>();
   const add = (kind: EdgeKind, from: string | undefined, to: string) => {
     if (from === undefined || from === to) return;

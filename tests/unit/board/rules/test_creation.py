@@ -48,11 +48,11 @@ def test_node_is_named_after_its_task_with_a_unique_suffix() -> None:
     ]
 
 
-def test_a_folder_is_made_of_name_role_and_id() -> None:
+def test_a_folder_has_the_name_of_its_node() -> None:
     driver = BoardDriver()
     driver.node("Big Report!", role="Lead Writer")
     node = driver.at("big-report")
-    assert node.folder == f"big-report-lead-writer-{node.id}"
+    assert node.folder == node.name == "big-report"
     assert node.role == "Lead Writer"
 
 

@@ -7,8 +7,8 @@ from agiraph.core.ids import WorkerId
 from agiraph.storage.home import AgentHome, NodeHome, RunHome, plan_copy
 from agiraph.tools.scopes.scope import Scope
 
-MINE = "mine-writer-aaaaaa"
-OTHER = "other-analyst-bbbbbb"
+MINE = "mine"
+OTHER = "other"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ GOOD_REF = re.compile(r"refs/heads/agiraph/[a-z0-9-]+/[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def node(**facts: str) -> WorkNode:
-    values = {"id": "abc123", "name": "ada", "task": "t", "folder": "f"} | facts
+    values = {"id": "abc123", "name": "ada", "task": "t"} | facts
     return WorkNode.model_validate(values)
 
 

@@ -82,11 +82,13 @@ def discard_unread() -> bool:
 def end_when_unread(*descriptors: int) -> None:
     """Exit as soon as all these pipes have lost their readers, even between two writes.
 
-    Otherwise `agiraph events AGENT --follow | head -1` would wait for a second event.
+    Otherwise `agiraph events AGENT --follow | head -1` would wait for a second event. Copies of the
+    descriptors are watched: after a failed write, the process replaces a descriptor by /dev/null.
     """
+    watched = [os.dup(number) for number in descriptors]
 
     def watch() -> None:
-        if all(_is_closed(number, timeout_milliseconds=None) for number in descriptors):
+        if all(_is_closed(number, timeout_milliseconds=None) for number in watched):
             os._exit(CLOSED_PIPE)
 
     Thread(target=watch, name="closed-pipe", daemon=True).start()

@@ -1,6 +1,6 @@
 """Compaction: replaces a long conversation by a shorter one. Pure.
 
-The new conversation starts with a user turn of the kept texts; the last turns follow unchanged:
+The new conversation starts with a user turn of the kept texts; the last turns follow:
 
     task                  the assignment, or the goal
     the human's messages    verbatim; if they are too long, the newest
@@ -8,7 +8,8 @@ The new conversation starts with a user turn of the kept texts; the last turns f
     statements, questions and promises to others
     the entity's own files  as a summary
     the digest              one line each, from the beginning of the conversation
-    the last turns          a call always together with its result; only the last shows pictures
+    the last turns          a call always together with its result; only the last shows pictures;
+                            long texts that calls wrote into files are shortened
 
 Invariants, checked by property tests: the turns never have more tokens than allowed; each call has
 its result, each result its call, and each call the reasoning that its service requires with it; the
@@ -20,8 +21,9 @@ same answer, or of the answer that began the chain of calls. A call that would l
 shown as text instead, as a finished action.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agiraph.agent.context_window import (
     BYTES_PER_TOKEN,
@@ -52,6 +54,18 @@ DIGEST_LINES = 400
 SAVING = ("memory_write", "memory_read", "memory_search", "write_file", "edit_file", "checkpoint")
 LEFT_OUT = "(the {} oldest of these are left out here)"
 CONTINUE = UserTurn(content="[Runtime]: Continue from here.")
+
+IN_FILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "write_file": ("content",),
+    "edit_file": ("old", "new"),
+}
+"""The arguments that are texts of a file, by tool."""
+
+KEPT_WHOLE: Final = 2
+"""So many of the last groups are not changed: the model works on them."""
+
+WRITTEN_CHARACTERS: Final = 400
+LEFT_OUT_TEXT: Final = "\n[... {} characters are left out here: read the file ...]\n"
 
 Group = tuple[Turn, ...]
 
@@ -88,7 +102,8 @@ def shorten(
     No call may be open. `summary` is the model's own; if it is "", the summary of an earlier
     compaction is shown.
     """
-    groups = _without_old_pictures(_worth_keeping(transcript, belongings.task))
+    shown = _without_old_pictures(_worth_keeping(transcript, belongings.task))
+    groups = shorten_written(shown)
     kept = _last_groups(groups, int(budget * LAST_TURNS_SHARE))
     kept = _with_thoughts(kept, _leaning(transcript.turns))
     dropped = groups[: len(groups) - len(kept)]
@@ -153,6 +168,45 @@ def _left_out(transcript: Transcript) -> list[Group]:
 def _only_saves(group: Group) -> bool:
     first = group[0]
     return isinstance(first, AssistantTurn) and all(c.name in SAVING for c in first.tool_calls)
+
+
+def shorten_written(groups: Sequence[Group]) -> list[Group]:
+    """Return the groups with shortened texts of files in all but the last of them.
+
+    A text of a finished call of `write_file` or `edit_file` is in a file. Sealed reasoning belongs
+    to unchanged calls, so an answer with reasoning is kept as it is.
+    """
+    older = len(groups) - KEPT_WHOLE
+    return [_shorter(group) if place < older else group for place, group in enumerate(groups)]
+
+
+def _shorter(group: Group) -> Group:
+    answer, *results = group
+    if not isinstance(answer, AssistantTurn) or answer.provider_data:
+        return group
+    done = {turn.call_id for turn in results if isinstance(turn, ToolTurn) and not turn.is_error}
+    calls = tuple(_short_call(call) if call.id in done else call for call in answer.tool_calls)
+    if calls == answer.tool_calls:
+        return group
+    return (answer.model_copy(update={"tool_calls": calls}), *results)
+
+
+def _short_call(call: ToolCall) -> ToolCall:
+    texts = IN_FILES.get(call.name, ())
+    short: JsonObject = {
+        name: _cut_written(value) if name in texts and isinstance(value, str) else value
+        for name, value in call.arguments.items()
+    }
+    return call if short == call.arguments else call.model_copy(update={"arguments": short})
+
+
+def _cut_written(text: str) -> str:
+    left_out = len(text) - WRITTEN_CHARACTERS
+    note = LEFT_OUT_TEXT.format(left_out)
+    if left_out <= len(note):
+        return text
+    half = WRITTEN_CHARACTERS // 2
+    return f"{text[:half]}{note}{text[-half:]}"
 
 
 def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:

@@ -5,6 +5,7 @@ from agiraph.agent.compaction import (
     CompactionContext,
     SummarySection,
     shorten,
+    shorten_written,
 )
 from agiraph.agent.records import CallFinished, ModelAnswered
 from agiraph.agent.transcript import Transcript
@@ -156,3 +157,35 @@ def test_compaction_restarts_turns_and_keeps_usage_and_position() -> None:
     assert transcript.window.tokens == 0
     assert (transcript.usage.input_tokens, transcript.window.size) == (90, 1000)
     assert transcript.window.compactions == transcript.progress.compactions == 1
+
+
+def test_texts_that_are_in_files_are_shortened_except_in_the_last_turns() -> None:
+    transcript = begun()
+    for n in range(8):
+        text = f"begin {n}{'x' * 1500}end"
+        worked(transcript, ("write_file", "Written."), path=f"{n}.md", content=text)
+    calls = [
+        call.arguments
+        for turn in short(transcript, 6000).turns
+        if isinstance(turn, AssistantTurn)
+        for call in turn.tool_calls
+    ]
+    assert len(calls) > 5, "unchanged, at most four would fit"
+    *older, one, last = calls
+    assert all("characters are left out here: read the file" in call["content"] for call in older)
+    assert all(call["content"].endswith("end") for call in older)
+    assert [call["content"][:7] for call in (one, last)] == ["begin 6", "begin 7"]
+    assert len(last["content"]) > 1500
+
+
+def test_text_of_a_failed_call_and_a_call_with_reasoning_are_kept() -> None:
+    failed = AssistantTurn(tool_calls=(write("1"),))
+    sealed = AssistantTurn(tool_calls=(write("2"),), provider_data={"thinking": "sealed"})
+    done = ToolTurn(call_id="2", name="write_file", content="Written.")
+    refused = ToolTurn(call_id="1", name="write_file", content="no", is_error=True)
+    groups = [(failed, refused), (sealed, done), (failed, refused), (failed, refused)]
+    assert shorten_written(groups) == groups
+
+
+def write(id: str) -> ToolCall:
+    return ToolCall(id=id, name="write_file", arguments={"path": "a.md", "content": "x" * 2000})

@@ -10,7 +10,18 @@ import pytest
 from agiraph.testing.probes import red_picture
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.scenarios.live_home import LiveHome
-from tests.scenarios.steps import WAIT, Plays, bash, finish, finish_with, held, node, publish, spawn
+from tests.scenarios.steps import (
+    WAIT,
+    Plays,
+    bash,
+    finish,
+    finish_with,
+    held,
+    node,
+    one_worker,
+    publish,
+    spawn,
+)
 
 pytest.importorskip("PIL")
 
@@ -111,3 +122,19 @@ def test_images_of_a_person_are_seen(live_home: LiveHome, tmp_path: Path) -> Non
     assert len(pictures_in(seen)) == 2
     live_home.await_end(agent)
     assert len([*(agent / ".pictures").iterdir()]) == 2
+
+
+def test_a_killed_worker_sees_its_chart_again(live_home: LiveHome) -> None:
+    gate = threading.Event()
+    draw, look, publishes = looker("ada")
+    live_home.plays(
+        coordinator=one_worker("ada"), ada=[draw, look, held(bash("ls"), gate), publishes]
+    )
+
+    def meanwhile() -> None:
+        live_home.await_step("ada", 2)
+        live_home.kill("worker ada")
+        gate.set()
+
+    live_home.complete("Draw a chart", meanwhile=meanwhile)
+    assert [len(pictures_in(seen)) for seen in live_home.server.seen_by("ada")] == [0, 0, 1, 1]

@@ -13,8 +13,9 @@ from agiraph.agent.compaction import (
     tokens_of,
 )
 from agiraph.agent.context_window import estimate_text, estimate_turns
+from agiraph.agent.records import CallFinished, ModelAnswered
 from agiraph.agent.transcript import Transcript
-from agiraph.core.turns import AssistantTurn
+from agiraph.core.turns import AssistantTurn, Picture, ToolCall
 from tests.unit.agent.conversations import anew, are_whole, flushed, heard, worked
 
 TASK = "# Assignment: facts\n\nFind facts."
@@ -24,6 +25,7 @@ NAMES = st.sampled_from(["bash", "write_file", "send_message", "ask_human", "mem
 STEPS = st.one_of(
     st.tuples(st.just("heard"), st.sampled_from(["runtime", "bob", "human"]), LONG_TEXTS),
     st.tuples(st.just("worked"), st.lists(st.tuples(NAMES, LONG_TEXTS), max_size=4), LONG_TEXTS),
+    st.tuples(st.just("looked"), st.integers(1, 3), TEXTS),
     st.tuples(st.just("flushed"), st.lists(NAMES, max_size=3), TEXTS),
 )
 BUDGETS = st.integers(SMALLEST_BUDGET, 30_000)
@@ -38,11 +40,25 @@ def played(steps: list[tuple[str, object, str]]) -> Transcript:
                 heard(transcript, text, name)
             case "worked", list(results):
                 worked(transcript, *results, text=text, content=text, count=3)
+            case "looked", int(count):
+                looked(transcript, count, text)
             case "flushed", list(tools) if not transcript.is_flushing:
                 flushed(transcript, *tools)
             case _:
                 pass
     return transcript
+
+
+def looked(transcript: Transcript, count: int, text: str) -> None:
+    """Let the model look at several pictures in one answer."""
+    shown = Picture(digest="0" * 64, media_type="image/png", name=text, width=1200, height=1000)
+    ids = [f"p{transcript.position}-{number}" for number in range(count)]
+    made = tuple(ToolCall(id=id, name="read_file") for id in ids)
+    transcript.apply(ModelAnswered(tool_calls=made, ts=0))
+    for id in ids:
+        transcript.apply(
+            CallFinished(call_id=id, name="read_file", content=text, pictures=(shown,), ts=0)
+        )
 
 
 def short(

@@ -29,7 +29,8 @@ SEEN_ELSEWHERE = """
     outside.started outside.ended outside.warning
     sandbox.missing sandbox.autorun sandbox.git_commands sandbox.input_read_only
     worktree.made worktree.merged worktree.conflict worktree.off
-    agent.stepped worker.stepped node.moved node.released human.attached
+    agent.stepped worker.stepped node.moved node.released node.updated
+    human.attached
     host.joined host.lost host.back child.moved knowledge.used knowledge.unavailable
 """
 ONCE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls, say
 from tests.integration.waiting import until
 from tests.scenarios.live_home import running_home, whole_lines
 from tests.scenarios.remote_workers_home import RemoteWorkersHome, machine_of
@@ -92,6 +92,36 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     assert not (remote_home.home / "system" / "transfers").exists() or not any(
         (remote_home.home / "system" / "transfers").iterdir()
     )
+
+
+def test_changed_task_and_refs_reach_a_remote_worker(remote_home: RemoteWorkersHome) -> None:
+    begun, changed = threading.Event(), threading.Event()
+    new = {"task": "Compare with bob", "refs": {"bobs": "bob-facts/published/note.txt"}}
+    update = call("update_node", node_id="eli-facts", **new)
+    first = [calls(spawn("bob"), spawn("eli")), node("bob-facts", "bob"), WAIT]
+    leads: list[Reply | Responder] = [
+        *first,
+        node("eli-facts", "eli"),
+        held(update, begun),
+        WAIT,
+        finish_with("wait"),
+    ]
+    reads = [call("read_ref", name="bobs"), call("read_file", path="_spec.md")]
+    remote_home.plays(
+        coordinator=leads,
+        bob=[write("note.txt", "from bob"), DONE],
+        eli=[held(write("facts.md", "one fact"), changed), *reads, DONE],
+    )
+    agent = remote_home.begin("updated")
+    remote_home.await_step("eli", 0)
+    begun.set()
+    remote_home.await_step("coordinator", 5)
+    changed.set()
+    last = remote_home.await_step("eli", 3)
+    assert "refs, for `read_ref`: none -> bobs: nodes/bob-facts-" in last.said
+    assert "from bob" in last.result("read_ref")
+    assert "Compare with bob" in last.result("read_file")
+    remote_home.await_end(agent)
 
 
 def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(

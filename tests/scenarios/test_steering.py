@@ -131,6 +131,10 @@ def test_running_node_is_changed_instead_of_cancelled(live_home: LiveHome) -> No
     live_home.await_end(agent)
     [spec] = agent.glob("runs/*/nodes/*/_spec.md")
     assert "in French" in spec.read_text()
+    events = whole_lines(agent / "events.jsonl")
+    [about] = [event["data"] for event in events if event["type"] == "node.updated"]
+    assert about["changed"] == ["task", "checks", "max_iterations"]
+    assert about["changes"]["checks"] == [["test -s fact.md"], ["test -s facts.md"]]
     assert len(live_home.server.seen_by("ida")) == 3
 
 

@@ -15,6 +15,7 @@ from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId
 from agiraph.core.models import HELD_NODE, NodeResult, WorkNode
+from agiraph.core.node_changes import NodeChanges
 from agiraph.core.specs import (
     ContractTerms,
     NodeSpec,
@@ -71,7 +72,7 @@ class BoardMachine(RuleBasedStateMachine):
         name=NODES,
         needs=st.lists(NODES, max_size=2),
         refs=st.dictionaries(st.sampled_from("xy"), NODES, max_size=2),
-        worker=st.none() | WORKERS,
+        worker=st.none() | st.just("new") | WORKERS,
         parent=st.none() | NODES,
         terms=st.none() | TERMS,
         mode=st.none() | MODES,
@@ -170,6 +171,24 @@ class BoardMachine(RuleBasedStateMachine):
     @rule(node=NODES, attempt=st.integers(1, 3))
     def release(self, node: str, attempt: int) -> None:
         self.do(c.ReleaseNode(node, attempt))
+
+    @rule(
+        cause=CAUSES,
+        node=NODES,
+        changes=st.builds(
+            NodeChanges,
+            task=st.none() | st.just("better"),
+            checks=st.none() | st.lists(st.just("true"), max_size=1),
+            refs=st.none() | st.dictionaries(st.sampled_from("xy"), NODES, max_size=2),
+            max_iterations=st.none() | st.integers(1, 3),
+        ),
+        worker=st.none() | WORKERS,
+        accepted=st.sampled_from(["", "good enough"]),
+    )
+    def update(
+        self, cause: str, node: str, changes: NodeChanges, worker: str | None, accepted: str
+    ) -> None:
+        self.do(c.UpdateNode(node, f"u{cause}", changes, worker, accepted))
 
     @rule(worker=WORKERS)
     def retire(self, worker: str) -> None:

@@ -40,8 +40,10 @@ from agiraph.agent.prompts import (
     COORDINATOR_REMINDER,
     CYCLE_REMINDER,
     node_limits,
+    reminder,
     render,
     system_prompt,
+    was_reminded,
 )
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
@@ -69,7 +71,6 @@ from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
-REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 SHORT_MEMORY = 1200
 LOOP_PATIENCE = 2
@@ -387,9 +388,10 @@ class CoordinatorActor:
             self._open_planned_stage(text or "")
         elif is_result:
             await self._finish_with(text or "")
-        elif not self._was_reminded():
+        elif not was_reminded(transcript.turns):
             is_infinite = cycles.is_infinite
-            self.context.add_notice(CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER)
+            whole = CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER
+            self.context.add_notice(reminder(whole, transcript.turns))
         elif cycles.is_infinite:
             await cycles.end_silent(text)
         else:
@@ -421,10 +423,6 @@ class CoordinatorActor:
 
     def _has_open_nodes(self) -> bool:
         return any(not node.has_ended for node in self.board_service.board.nodes.values())
-
-    def _was_reminded(self) -> bool:
-        turns = [turn for turn in self.context.transcript.turns if isinstance(turn, UserTurn)]
-        return bool(turns) and turns[-1].content in REMINDERS
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window; return whether it was shortened.

@@ -25,7 +25,13 @@ from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
 from agiraph.agent.loop import AgentLoop, CallEffects
-from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
+from agiraph.agent.prompts import (
+    WORKER_REMINDER,
+    assignment_turn,
+    reminder,
+    render,
+    system_prompt,
+)
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateChanged
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.concurrency import BackgroundTasks, first_to_end
@@ -429,7 +435,8 @@ class WorkerActor:
         elif self.context.transcript.progress.silences > SILENCES_ALLOWED:
             raise NodeLimitReached("the model answered without a tool call, also after a reminder")
         else:
-            self.context.add_notice(WORKER_REMINDER)
+            turns = self.context.transcript.turns
+            self.context.add_notice(reminder(WORKER_REMINDER, turns))
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Shorten the conversation if necessary and allowed; return whether it was shortened."""

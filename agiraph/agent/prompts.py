@@ -8,6 +8,7 @@ caches serve the whole beginning of a long loop.
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from agiraph.agent.records import EndedNode
 from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.turns import Turn, UserTurn
 from agiraph.settings.config import RunConfig
 from agiraph.settings.prompt_folder import folders, shipped
 
@@ -60,6 +62,26 @@ CYCLE_REMINDER = (
     "[Runtime]: No node runs, and no entity waits for you. If the work of this cycle is done, call "
     "`end_cycle` with your notes. Otherwise create the next nodes, or ask the human."
 )
+
+
+AGAIN = {
+    WORKER_REMINDER: "[Runtime]: Again no tool call. Continue the work, or call `publish`.",
+    COORDINATOR_REMINDER: "[Runtime]: Again no node runs. Call `finish`, or create nodes.",
+    CYCLE_REMINDER: "[Runtime]: Again no node runs. Call `end_cycle`, or create nodes.",
+}
+"""The short form of each reminder, for a conversation that has it in full."""
+
+
+def reminder(whole: str, turns: Iterable[Turn]) -> str:
+    """Return a reminder, in its short form if the turns have it in full."""
+    is_known = any(isinstance(turn, UserTurn) and turn.content == whole for turn in turns)
+    return AGAIN[whole] if is_known else whole
+
+
+def was_reminded(turns: Iterable[Turn]) -> bool:
+    """Whether the last turn besides the model's own is a reminder."""
+    said = [turn.content for turn in turns if isinstance(turn, UserTurn)]
+    return bool(said) and said[-1] in (*AGAIN, *AGAIN.values())
 
 
 @cache
@@ -142,6 +164,7 @@ def assignment_turn(assignment: Assignment, ended: EndedNode | None = None) -> s
     schema = assignment.node.output_schema
     known = {
         "has_known_schema": before is not None and schema == before.node.output_schema,
+        "has_known_team": before is not None and before.team == assignment.team,
         "has_known_goal": before is not None and before.goal == assignment.goal,
         "has_known_brief": before is not None and before.stage_brief == assignment.stage_brief,
         "has_known_notes": before is not None and before.notes == assignment.notes,

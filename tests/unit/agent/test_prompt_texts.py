@@ -87,6 +87,7 @@ OPTIONS: Final[Mapping[str, Values]] = {
         "today": ("2026-02-12",),
         "has_known_schema": EITHER,
         "has_known_goal": EITHER,
+        "has_known_team": EITHER,
         "has_known_notes": EITHER,
     },
     "compacted": {},

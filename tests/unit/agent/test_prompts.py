@@ -11,6 +11,7 @@ from agiraph.agent import prompts
 from agiraph.agent.records import EndedNode, NodeClosed
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import Assignment, StageContract, Worker, WorkNode
+from agiraph.core.turns import UserTurn
 from agiraph.external.agent_prompts import task_text
 
 ASSIGNMENT = Assignment(
@@ -86,9 +87,11 @@ def test_assignment_omits_text_shown_with_the_previous_node() -> None:
     assert "in euros" not in again
     assert "Ann's shop" not in again
     assert "The team's goal" not in again
+    assert "Your team: " in first
+    assert "Your team: " not in again
     assert "JSON that fits the JSON Schema of your last node." in again
     assert '"price"' not in again
-    other = ASSIGNMENT.model_copy(update={"goal": "Buy a car"})
+    other = ASSIGNMENT.model_copy(update={"goal": "Buy a car", "team": ("eve (writer)",)})
     assert prompts.assignment_turn(given, completed(other)) == first
 
 
@@ -107,3 +110,13 @@ def test_assignment_names_the_end_of_a_node_without_a_result(
     text = prompts.assignment_turn(ASSIGNMENT, EndedNode(ASSIGNMENT, end))
     assert text.startswith(f"[Runtime]: Your node '{ASSIGNMENT.node.name}' {notice} continue it.")
     assert f"\n\n# Assignment: {ASSIGNMENT.node.name}\n" in text
+
+
+@pytest.mark.parametrize("whole", prompts.AGAIN)
+def test_a_repeated_reminder_is_short(whole: str) -> None:
+    assert prompts.reminder(whole, ()) == whole
+    again = prompts.reminder(whole, [UserTurn(content=whole), UserTurn(content="x")])
+    assert again == prompts.AGAIN[whole]
+    assert len(again) < len(whole) / 2
+    assert prompts.was_reminded([UserTurn(content=again)])
+    assert not prompts.was_reminded([UserTurn(content=again), UserTurn(content="x")])

@@ -167,6 +167,7 @@ def test_each_command_works_without_a_supervisor(
     at_once(ann, of(crowded_home.home), crowded_home.names, codes)
 
 
+@pytest.mark.machines
 def test_each_command_works_for_two_people_among_hundreds_of_agents(
     terminals: Mapping[str, TerminalSession], crowded_home: CrowdedHome, running: LiveHome
 ) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(5, 0), (10, 6), (22, 6)])
+@pytest.mark.parametrize(
+    ("seed", "kills"), [(5, 0), (22, 6), pytest.param(10, 6, marks=pytest.mark.machines)]
+)
 def test_run_of_a_random_model_ends_while_its_processes_are_killed(
     seed: int, kills: int, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgpack
 
-import agiraph
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Picture
 from agiraph.storage.files import read_part
@@ -85,13 +84,18 @@ def _page_text(shown: str, found: JsonObject, page: int, limit: int) -> str:
 async def _rendered(context: ToolContext, data: bytes, kind: str, page: int) -> JsonObject:
     """Return the answer of the process that decodes the file."""
     sandbox = await asyncio.to_thread(find_sandbox, context.config.sandbox)
+    package, *imported = own_code()
     argv = [sys.executable, "-P", "-m", "agiraph.tools.pictures.render", kind, str(page)]
     process = await asyncio.create_subprocess_exec(
-        *sandbox.around_helper(argv, readable=own_code(), home=None, has_network=False),
+        *sandbox.around_helper(argv, readable=[package, *imported], home=None, has_network=False),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={"PATH": os.defpath, "PYTHONPATH": str(Path(agiraph.__file__).parent.parent)},
+        # The folders of imports too: those of a user's own site need a HOME to be found.
+        env={
+            "PATH": os.defpath,
+            "PYTHONPATH": os.pathsep.join(map(str, (package.parent, *imported))),
+        },
         cwd=os.path.sep,
         limit=LONGEST_ANSWER,
     )

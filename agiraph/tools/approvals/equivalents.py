@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agiraph.board.commands import is_new_worker
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.specs import RoleSpec
 from agiraph.core.turns import json_in
@@ -161,15 +162,27 @@ def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_node(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """Yield the assignment of a node's worker; for a node without one, the hiring of a worker."""
-    if arguments.get("worker"):
-        yield (
-            "assign_worker",
-            {"node_id": arguments.get("name"), "worker_id": arguments["worker"]},
-        )
+    """Yield the assignment of a node's worker; for a node without one, the hiring of a worker.
+
+    With `repeats` the task is that of an earlier node, with `changes`.
+    """
+    worker = arguments.get("worker")
+    if arguments.get("changes"):
+        yield "create_work_node", {"name": arguments.get("name"), "task": arguments["changes"]}
+    if worker and not (isinstance(worker, str) and is_new_worker(worker)):
+        yield "assign_worker", {"node_id": arguments.get("name"), "worker_id": worker}
     else:
         kind = arguments.get("role")
         yield "spawn_worker", {"name": kind or "worker", "role": kind}
+
+
+def _of_update(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """Yield the assignment of another worker, and the creation of a node with the new task."""
+    node = arguments.get("node_id")
+    if arguments.get("worker"):
+        yield "assign_worker", {"node_id": node, "worker_id": arguments["worker"]}
+    if arguments.get("task"):
+        yield "create_work_node", {"name": node, "task": arguments["task"]}
 
 
 EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCalls]]] = {
@@ -187,6 +200,7 @@ EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCall
     "publish": _of_publish,
     "launch_roles": _of_launch,
     "create_work_node": _of_node,
+    "update_node": _of_update,
 }
 
 

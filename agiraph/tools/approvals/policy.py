@@ -30,7 +30,7 @@ from agiraph.tools.approvals.spellings import (
     url_pattern,
 )
 
-GIVE_WORK = ("create_work_node", "launch_roles")
+GIVE_WORK = ("create_work_node", "launch_roles", "update_node")
 CHECKS = "checks"
 
 Action = Literal["allow", "ask", "deny"]
@@ -436,7 +436,7 @@ def _this_very(act: ProposedAction) -> str:
 
 
 def commands_in(tool: str, arguments: Mapping[str, Any]) -> list[str]:
-    """Return the commands in the arguments of a call: the checks of the nodes that it creates.
+    """Return the commands in the arguments of a call: the checks of new or changed nodes.
 
     Rules about `bash` apply to them too, in any form that a model has written: giving a command to
     another entity is equivalent to running it.

@@ -15,6 +15,7 @@ ROLE = {"name": "ada", "prompt": "build", "checks": ["make", " "]}
     [
         ("create_work_node", {"task": "build", "checks": ["make"]}),
         ("create_work_node", {"task": "build", "checks": "make"}),
+        ("update_node", {"node_id": "build", "checks": ["make"]}),
         ("create_work_node", {"task": "build", "checks": '["make"]'}),
         ("launch_roles", {"stage": {"roles": [ROLE]}}),
         ("launch_roles", {"stage": json.dumps({"roles": [ROLE]})}),

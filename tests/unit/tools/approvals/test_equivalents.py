@@ -53,6 +53,11 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("retire_worker", "*bob*", "launch_roles", {"stage": STAGE | {"retire": "bob"}}),
         ("assign_worker", "*bob*", "create_work_node", NODE),
         ("spawn_worker", "*", "create_work_node", {"task": "build"}),
+        ("spawn_worker", "critic", "create_work_node", {"worker": " New", "role": "critic"}),
+        ("create_work_node", "*deploy*", "create_work_node", {
+            "repeats": "a", "name": "b", "changes": "now deploy"}),
+        ("assign_worker", "*bob*", "update_node", {"node_id": "a", "worker": "bob"}),
+        ("create_work_node", "*deploy*", "update_node", {"node_id": "a", "task": "deploy it"}),
         ("spawn_worker", "critic", "create_work_node", {"task": "build", "role": "critic"}),
         ("send_message", "ada", "schedule", {"type": "delayed", "action": "Look again"}),
         ("send_message", "coordinator", "schedule", {"action": WAKING}),

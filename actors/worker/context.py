@@ -25,10 +25,13 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, coordinator_address
 from agiraph.core.models import Assignment, TeamRoster, WorkNode
 from agiraph.core.money import Shortage
+from agiraph.core.ref_paths import REFS
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import AskRoster, RosterChanged
+from agiraph.storage.files import remove_tree
 from agiraph.storage.home import NodeHome
 from agiraph.tools.pictures.store import PictureStore
+from agiraph.tools.scopes.named_places import link_named_places
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
@@ -60,7 +63,7 @@ class WorkerContext(EntityContext):
         self.shortage: Shortage | None = None
         self.low: Shortage | None = None
         self.unpublished: tuple[str, ...] = ()
-        self._scope: tuple[NodeId, Scope] | None = None
+        self._scope: tuple[tuple[NodeId, int, dict[str, str]], Scope] | None = None
         super().__init__(
             runtime=runtime,
             conversation=Conversation(home.conversation),
@@ -98,18 +101,22 @@ class WorkerContext(EntityContext):
 
     @property
     def scope(self) -> Scope:
-        """The files and network for the current node, computed once for each node."""
+        """The files and network for the current node, computed once for each attempt."""
         node, args = self.assignment.node, self.args
-        if self._scope is None or self._scope[0] != node.id:
+        key = (node.id, self.assignment.attempt, node.refs)
+        if self._scope is None or self._scope[0] != key:
             scope = Scope.for_worker(
                 self.runtime.home.agent(self.agent),
                 self.run_home,
                 args.worker.id,
                 self.run_home.node(node.folder),
                 Path(args.spec.input) if args.spec.input else None,
+                refs=node.refs,
                 has_network=self.runtime.config.sandbox.has_network(self.name, args.worker.role),
             )
-            self._scope = node.id, scope
+            remove_tree(self.node_home(node).path / REFS)
+            link_named_places(scope)
+            self._scope = key, scope
         return self._scope[1]
 
     def machine(self) -> str:

@@ -4,6 +4,7 @@ from typing import Final
 
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.naming import cut
+from agiraph.core.ref_paths import ref_paths
 
 OLD_CHARACTERS: Final = 300
 TASK_CHARACTERS: Final = 8000
@@ -36,7 +37,7 @@ def changes_in_words(old: WorkNode, new: WorkNode) -> str:
         if before != now:
             lines.append(f"- {limit}: {before or 'the limit of the stage'} -> {now}")
     if new.refs != old.refs:
-        lines.append(f"- refs, for `read_ref`: {_refs(old)} -> {_refs(new)}")
+        lines.append(f"- refs: {_refs(old)} -> {_refs(new)}")
     if new.update.accepted and new.update.accepted != old.update.accepted:
         lines.append(
             "- checks: your result is accepted even if checks fail, because: "
@@ -51,5 +52,5 @@ def _listed(checks: tuple[str, ...]) -> str:
 
 
 def _refs(node: WorkNode) -> str:
-    shown = ", ".join(f"{name}: {path}" for name, path in node.refs.items())
+    shown = ", ".join(f"{name}: {path}" for name, path in ref_paths(node.refs).items())
     return cut(shown, VALUE_CHARACTERS) or "none"

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from agiraph.agent.records import EndedNode
 from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.ref_paths import ref_paths
 from agiraph.core.turns import Turn, UserTurn
 from agiraph.settings.config import RunConfig
 from agiraph.settings.prompt_folder import folders, shipped
@@ -171,7 +172,7 @@ def assignment_turn(assignment: Assignment, ended: EndedNode | None = None) -> s
     }
     refs = [
         (name, path, ref_files_in_words(assignment.ref_files.get(name, {})))
-        for name, path in sorted(assignment.node.refs.items())
+        for name, path in sorted(ref_paths(assignment.node.refs).items())
     ]
     turns = assignment.contract.max_iterations_per_node
     shown = render("assignment", refs=refs, turns=turns, **assignment_facts(assignment), **known)

@@ -10,15 +10,12 @@ from typing import NamedTuple
 from pydantic import Field
 
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.core.json_text import parse_json
 from agiraph.core.turns import JsonObject
 from agiraph.storage.files import (
     FolderEntry,
     entries,
     files_below,
-    is_file,
     is_folder,
-    read_bytes,
     read_part,
     replace_file,
     status_of,
@@ -28,6 +25,7 @@ from agiraph.tools.base import ToolOutput, ToolParams, tool
 from agiraph.tools.pictures.kinds import SUFFIXES, FileKind, kind_of_file
 from agiraph.tools.pictures.rendering import show_file
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.rules import WorkerScopeRules
 from agiraph.tools.scopes.scope import Scope
 
 LISTED_AT_ONCE = 500
@@ -191,9 +189,7 @@ def _refs(context: ToolContext) -> dict[str, str]:
 
 
 def _refs_in(scope: Scope) -> dict[str, str]:
-    node = scope.node
-    path = node.refs if node is not None else None
-    return dict(parse_json(read_bytes(path))) if path is not None and is_file(path) else {}
+    return dict(scope.rules.refs) if isinstance(scope.rules, WorkerScopeRules) else {}
 
 
 def files_of_ref(scope: Scope, ref_name: str) -> list[str]:

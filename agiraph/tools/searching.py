@@ -67,7 +67,7 @@ async def search(context: ToolContext, params: SearchParams) -> str:
     """Return the matching lines as `path:line: text`, at most MATCHED_LINES of them."""
     _require_valid(params.pattern)
     found = SearchedFiles(context.scope, SEARCHED_FILES)
-    for folder in (params.path,) if params.path.strip() else _everywhere(context.scope):
+    for folder in _folders(context.scope, params.path):
         await asyncio.to_thread(found.add, folder, params.glob)
     lines, has_more, is_late = await matching_lines(params.pattern, found.places, found.shown)
     where = f"{len(found.shown)} files"
@@ -86,7 +86,7 @@ async def find_files(context: ToolContext, params: FindFilesParams) -> str:
     """Return the paths of the files that match, at most LISTED_FILES of them."""
     folder, glob = split_glob(params.glob)
     found = SearchedFiles(context.scope, LISTED_FILES)
-    for one in (folder,) if folder != HERE else _everywhere(context.scope):
+    for one in _folders(context.scope, folder):
         await asyncio.to_thread(found.add, one, glob)
     if not found.shown:
         return f"No file matches '{params.glob}'."
@@ -94,8 +94,19 @@ async def find_files(context: ToolContext, params: FindFilesParams) -> str:
     return "\n".join(filter(None, (*found.shown, note)))
 
 
-def _everywhere(scope: Scope) -> tuple[str, ...]:
-    return (HERE, INPUT) if scope.input_dir else (HERE,)
+def _folders(scope: Scope, path: str) -> tuple[str, ...]:
+    """Return the paths to search for a path: all folders for the start folder, each ref for refs/.
+
+    A search follows no links, so it would find nothing behind these names.
+    """
+    refs = tuple(path for path in scope.refs.values() if status_of(scope.to_read(path)) is not None)
+    match path.strip().rstrip("/").removeprefix("./"):
+        case "" | ".":
+            return (HERE, *([INPUT] if scope.input_dir else []), *refs)
+        case "refs" if scope.refs:
+            return refs
+        case _:
+            return (path,)
 
 
 def _require_valid(pattern: str) -> None:

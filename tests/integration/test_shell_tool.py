@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agiraph.tools.sandbox.probe import probe
 from tests.unit.tools.entity_tools import EntityTools
 
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="a limit of the Linux kernel")
@@ -91,6 +92,26 @@ def test_a_relative_path_is_the_same_file_in_every_tool(tmp_path: Path) -> None:
     ):
         assert asyncio.run(entity.call("read_file", path=path)).content == text
     assert "input/" in asyncio.run(entity.call("list_files", path=".")).content
+
+
+def test_the_files_of_a_ref_are_the_same_in_every_tool(tmp_path: Path) -> None:
+    entity = desk_at(tmp_path)
+    source = entity.run.node("tables")
+    source.published.mkdir(parents=True)
+    (source.published / "all.csv").write_text("a,b\n")
+    entity.refs = {
+        "../up": "nodes/tables/published",
+        "one": "nodes/tables/published/all.csv",
+    }
+    assert bash(entity, "cat refs/up/all.csv refs/one/all.csv") == "a,b\na,b\n[exit code 0]"
+    for path in ("refs/up/all.csv", "refs/one/all.csv"):
+        assert asyncio.run(entity.call("read_file", path=path)).content == "a,b\n"
+        assert asyncio.run(entity.call("write_file", path=path, content="x")).is_error
+    assert "refs/up/all.csv:1: a,b" in asyncio.run(entity.call("search", pattern="a,b")).content
+    assert asyncio.run(entity.call("find_files", glob="refs/*.csv")).content == "refs/up/all.csv"
+    assert "up/" in asyncio.run(entity.call("list_files", path="refs")).content
+    if probe().works:
+        assert "Read-only" in bash(entity, "echo x > refs/up/new; echo x > refs/new")
 
 
 def test_a_file_of_the_entity_is_not_replaced_by_a_link(tmp_path: Path) -> None:

@@ -54,9 +54,11 @@ def test_worker_of_a_lost_machine_continues_elsewhere_from_its_copy(
     (tmp_path / "rows.bin").write_bytes(LARGE)
     (tmp_path / "rows.txt").write_text("a,b\n")
     gate = threading.Event()
-    sums = "sha256sum < ../../bob-facts*/published/copy.bin > sums; cat $AGIRAPH_INPUT/rows.txt"
+    sums = "sha256sum < refs/all/copy.bin > sums; cat refs/bobs/note.txt; cat input/rows.txt"
     bob = node("bob-facts", "bob")
-    ada = node("ada-facts", "ada", refs={"bobs": "bob-facts/published/note.txt"})
+    ada = node(
+        "ada-facts", "ada", refs={"bobs": "bob-facts/published/note.txt", "all": "bob-facts"}
+    )
     remote_home.plays(
         coordinator=[calls(spawn("bob"), spawn("ada")), calls(bob, ada), WAIT, finish_with("wait")],
         bob=[bash("cp $AGIRAPH_INPUT/rows.bin copy.bin; echo bob > note.txt"), DONE],

@@ -29,7 +29,7 @@ _MESSAGE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 CHECK_MESSAGES = "check_messages"
-_REF = re.compile(r"^- (?P<name>[^:\n]+): (?P<path>nodes/.+)$", re.MULTILINE)
+_REF = re.compile(r"^- (?P<name>[^:\n]+): (?P<path>(?:nodes|refs)/[^:\n]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ effect here.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from agiraph.core.ref_paths import REFS, ref_paths
 
 NODE_FILES = frozenset(
     {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
 )
-NODE_FOLDERS = ("scratch", "published", "attempts")
+NODE_FOLDERS = ("scratch", "published", "attempts", REFS)
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
 FOR_ALL = ("_messages", "_attachments")
@@ -48,14 +50,18 @@ def shown_under(path: Path, root: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerScopeRules:
-    """A worker: its own files and node, every `published/`, plan, messages, attachments."""
+    """A worker: its own files and node, every `published/`, plan, messages, attachments.
+
+    `refs` maps the ref names of its node to paths under the run.
+    """
 
     run: Path
     home: Path
     node: Path | None
+    refs: Mapping[str, str] = field(default_factory=dict)
 
     readable = (
-        "your folder, _spec.md, nodes/NODE/published/..., "
+        "your folder, _spec.md, refs/..., nodes/NODE/published/..., "
         "notebook.md, memory.md, identity.md, _plan.md, _messages/..., _attachments/..."
     )
 
@@ -70,11 +76,17 @@ class WorkerScopeRules:
         return self.node / "scratch" if self.node else self.home
 
     @property
-    def places(self) -> Mapping[str, Path]:
+    def places(self) -> dict[str, Path]:
         """The names in the start folder that stand for a path elsewhere, with that path."""
         of_run = {name: self.run / name for name in OF_RUN}
-        of_node = {"_spec.md": self.node / "_spec.md"} if self.node else {}
+        names = ("_spec.md", *([REFS] if self.refs else [])) if self.node else ()
+        of_node = {name: self.node / name for name in names if self.node}
         return of_run | of_node | {name: self.home / name for name in sorted(OWN_FILES)}
+
+    @property
+    def ref_places(self) -> dict[str, Path]:
+        """The published files of its refs, by their paths in the start folder."""
+        return {path: self.run / self.refs[name] for name, path in ref_paths(self.refs).items()}
 
     def place_to_read(self, first: str, rest: Path) -> Path:
         """Return the place that a relative path names for reading.
@@ -128,7 +140,7 @@ class WorkerScopeRules:
         here = shown_under(path, self.start)
         if here is not None and here.partition("/")[0] not in (NODES, *self.places):
             return here
-        for name, place in self.places.items():
+        for name, place in (self.ref_places | self.places).items():
             if (inner := shown_under(path, place)) is not None:
                 return name if inner == "." else f"{name}/{inner}"
         return shown_under(path, self.run)
@@ -141,6 +153,9 @@ class WorkerScopeRules:
             yield of_node
         if of_home := shown_under(path, self.home):
             yield of_home
+        for name, place in self.ref_places.items():
+            if (inner := shown_under(path, place)) is not None:
+                yield name if inner == "." else f"{name}/{inner}"
         if of_run := shown_under(path, self.run):
             yield of_run
 
@@ -161,7 +176,7 @@ class CoordinatorScopeRules:
         return self.run
 
     @property
-    def places(self) -> Mapping[str, Path]:
+    def places(self) -> dict[str, Path]:
         """The names in the start folder that stand for a path elsewhere, with that path."""
         return {name: self.agent / name for name in OF_AGENT}
 

@@ -7,12 +7,13 @@ rules list the permitted paths, never the forbidden ones, so a new file of the r
 until a rule names it. (`bash` is not confined here but by the sandbox.)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import OutOfScope
 from agiraph.core.ids import WorkerId
+from agiraph.core.ref_paths import ref_paths
 from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.scopes.rules import CoordinatorScopeRules, WorkerScopeRules
 
@@ -47,15 +48,17 @@ class Scope:
         node: NodeHome | None,
         input_dir: Path | None,
         *,
+        refs: Mapping[str, str] | None = None,
         has_network: bool = True,
     ) -> "Scope":
         """Return the scope of a worker, with the node it holds (None while it is idle).
 
-        Of the agent's home the worker sees only files of the run.
+        `refs` maps the names of the node's refs to paths under the run. Of the agent's home the
+        worker sees only files of the run.
         """
         own, home = run.worker(worker_id).path.resolve(), _home_of(agent_home)
         node_path = node.path.resolve() if node else None
-        rules = WorkerScopeRules(run=run.path.resolve(), home=own, node=node_path)
+        rules = WorkerScopeRules(run.path.resolve(), own, node_path, refs or {})
         return cls(
             rules,
             _shown_input(input_dir, home),
@@ -91,6 +94,11 @@ class Scope:
                 return NodeHome(node)
             case _:
                 return None
+
+    @property
+    def refs(self) -> Mapping[str, str]:
+        """The names of the node's refs, with their paths in the start folder."""
+        return ref_paths(self.rules.refs) if isinstance(self.rules, WorkerScopeRules) else {}
 
     @property
     def places(self) -> dict[str, Path]:

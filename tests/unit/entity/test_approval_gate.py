@@ -36,7 +36,7 @@ class GatedHome:
         self, tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.layout = build(tmp_path.resolve())
-        scope = self.layout.worker()
+        scope = self.layout.worker(facts=f"nodes/{OTHER}/published")
         monkeypatch.setattr(EntityContext, "scope", scope)
         context, _ = entity_context(self.layout.root, "demo/ada-111111")
         link = tmp_path / "link"
@@ -101,10 +101,8 @@ async def test_a_node_and_a_worker_have_names_and_ids(
 
 
 async def test_ref_matches_rules_by_the_paths_of_its_files(gated: GatedHome) -> None:
-    refs = {"facts": f"nodes/{OTHER}/published"}
-    gated.layout.node.refs.write_text(json.dumps(refs))
     (gated.layout.run.node(OTHER).published / "secret.md").write_text("x")
-    for pattern in ("nodes/other/published/secret.md", f"nodes/{OTHER}/published/*"):
+    for pattern in ("refs/facts/secret.md", f"nodes/{OTHER}/published/*"):
         assert await gated.denies("read_file", pattern, "read_ref", name="facts"), pattern
     assert not await gated.denies("read_file", "*", "read_ref", name="unknown")
 

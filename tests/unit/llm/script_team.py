@@ -129,7 +129,10 @@ class ScriptTeam:
         scope = (
             Scope.for_coordinator(self.agent, self.run, self.input_dir)
             if entity.kind == "coordinator"
-            else Scope.for_worker(self.agent, self.run, WorkerId(entity.name), node, self.input_dir)
+            else Scope.for_worker(
+                *(self.agent, self.run, WorkerId(entity.name), node, self.input_dir),
+                refs=json.loads(node.refs.read_text()) if node else None,
+            )
         )
         return ToolContext(
             kind=entity.kind,

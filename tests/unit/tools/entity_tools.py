@@ -118,6 +118,7 @@ class EntityTools:
         self.node.scratch.mkdir(parents=True)
         self.input = home / "input"
         self.input.mkdir(parents=True)
+        self.refs: dict[str, str] = {}
         self.team = RecordingTeam()
         self.config: Config = load_config()
         self.environment: dict[str, str] = {}
@@ -133,7 +134,9 @@ class EntityTools:
         scope = (
             Scope.for_coordinator(self.agent, self.run, self.input)
             if self.kind == "coordinator"
-            else Scope.for_worker(self.agent, self.run, WorkerId("ada-1"), self.node, self.input)
+            else Scope.for_worker(
+                self.agent, self.run, WorkerId("ada-1"), self.node, self.input, refs=self.refs
+            )
         )
         return ToolContext(
             kind=self.kind,

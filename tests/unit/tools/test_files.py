@@ -118,7 +118,7 @@ async def test_ref_returns_its_file_or_the_list_of_its_files(entity: EntityTools
     (published / "one.md").write_text("first")
     (published / "two.md").write_text("second" * 100)
     folder = "nodes/up/published"
-    entity.node.refs.write_text(json.dumps({"up": folder, "one": f"{folder}/one.md"}))
+    entity.refs = {"up": folder, "one": f"{folder}/one.md"}
     assert (await entity.call("read_ref", name="one")).content == "first"
     assert (await entity.call("read_ref", name="up")).content == (
         "3 files; read one with `file`:\n0.bin (1 bytes)\none.md (5 bytes)\n"
@@ -137,7 +137,7 @@ async def test_long_file_of_a_ref_is_continued_as_its_last_line_says(entity: Ent
     published.mkdir(parents=True)
     for name in ("a.md", "b.md"):
         (published / name).write_text("x" * 150)
-    entity.node.refs.write_text(json.dumps({"up": "nodes/up/published"}))
+    entity.refs = {"up": "nodes/up/published"}
     first = (await entity.call("read_ref", name="up")).content
     assert first.endswith("[bytes 0 to 100 of 150; continue with file='a.md', offset=100]")
     rest = await entity.call("read_ref", name="up", file="a.md", offset=100)

@@ -21,9 +21,9 @@ class HomeLayout:
     node: NodeHome
     input_dir: Path
 
-    def worker(self) -> Scope:
+    def worker(self, **refs: str) -> Scope:
         return Scope.for_worker(
-            self.agent, self.run, WorkerId("ada-111111"), self.node, self.input_dir
+            self.agent, self.run, WorkerId("ada-111111"), self.node, self.input_dir, refs=refs
         )
 
     def coordinator(self) -> Scope:

@@ -344,7 +344,6 @@ def forged(who: ImpersonatedEntity, me: str) -> Iterator[tuple[str, MessageBody]
     yield "supervisor", StartChild(spec=spec)
     yield who.address, Pause()
     yield who.address, CancelNodeMessage(node_id=node, reason=FORGED)
-    # NodeUpdatedMessage has an assignment, as AssignNodeMessage.
     yield who.address, SubNodeEnded(holder=node, node_id=node, name="x", status="failed")
     yield who.coordinator, BeginRun(goal=FORGED, abandon=True)
     yield who.coordinator, ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)

@@ -55,7 +55,10 @@ class AgentFiles:
         self.home = home
         self.run: RunHome = home.run(run)
         # They must exist before the first command, which would otherwise create them.
-        for folder in (self.run.messages, self.run.attachments, self.run.nodes, self.run.workers):
+        for folder in (
+            *(self.run.messages, self.run.attachments, self.run.shared),
+            *(self.run.nodes, self.run.workers),
+        ):
             make_folder(folder)
         first_texts = (
             (home.soul, f"{render('soul')}\n"),

@@ -36,8 +36,8 @@ OF_WORKER = (
 )
 OF_COORDINATOR = (
     "Commands write in the run's folder except `nodes/`, in `MEMORY.md`, in `memory/`, and in "
-    "`/tmp`, which is empty at the start of each command. Workers see `_plan.md`, messages, "
-    "attachments and published files."
+    "`/tmp`, which is empty at the start of each command. Workers see `_plan.md`, `shared/`, "
+    "messages, attachments and published files."
 )
 NO_HOME = "`HOME` is not set. For a program that needs it: `export HOME=/tmp`."
 REFUSED = "Commands are refused until there is a sandbox ({why}). Work without commands."

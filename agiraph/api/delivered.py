@@ -20,7 +20,9 @@ from agiraph.storage.files import entries_below
 from agiraph.storage.home import RunHome
 
 ANSWER: Final = "_output.md"
-OF_THE_RUN: Final = frozenset({"nodes", "workers", "journal.jsonl", "shared_values.jsonl"})
+OF_THE_RUN: Final = frozenset(
+    {"nodes", "workers", "shared", "journal.jsonl", "shared_values.jsonl"}
+)
 
 
 def delivered(run: RunHome, board: Board) -> DeliveredView:

@@ -4,7 +4,7 @@
                                     events.jsonl events.segments/ triggers.json snapshots/
                                     memory-history/ .memory.lock
       runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _shared_values.json
-                                    _plan.yaml results/
+                                    _plan.yaml results/ shared/
                                     journal.jsonl shared_values.jsonl
         nodes/{name}/               _spec.md _refs.json _status.md scratch/ published/ log.jsonl
                                     _evidence.json attempts/
@@ -174,6 +174,8 @@ class RunHome:
     """Every change of the shared values. Written by the coordinator."""
     shared_values = PathBelow("_shared_values.json")
     """The current shared values, for people and models. Written by the coordinator."""
+    shared = PathBelow("shared")
+    """Files of the coordinator for its workers, which read them. Written by the coordinator."""
     results = PathBelow("results")
     """Copies of the published files that the run delivers. Written by the coordinator."""
     nodes = PathBelow("nodes")

@@ -120,7 +120,7 @@ def test_changed_task_and_refs_reach_a_remote_worker(remote_home: RemoteWorkersH
     remote_home.await_step("coordinator", 5)
     changed.set()
     last = remote_home.await_step("eli", 3)
-    assert "refs, for `read_ref`: none -> bobs: nodes/bob-facts/" in last.said
+    assert "refs: none -> bobs: refs/bobs/note.txt" in last.said
     assert "from bob" in last.result("read_ref")
     assert "Compare with bob" in last.result("read_file")
     remote_home.await_end(agent)

@@ -176,7 +176,7 @@ class Mirror:
             await self._fetch_all(found.entries, found.contents, "home", self._agent.path)
 
     def _of_run(self) -> _Part:
-        places = (self._run.path, self._run.nodes, plan_copy(self._run.path))
+        places = (self._run.path, self._run.nodes, self._run.shared, plan_copy(self._run.path))
         return _Part(tuple(map(self._named, places)), "home", self._agent.path)
 
     def _of_input(self, *below: str) -> list[_Part]:

@@ -12,6 +12,7 @@ from agiraph.tools.scopes.rules import (
     OWN_FILES,
     RUN_FOLDERS,
     RUN_JOURNALS,
+    SHARED,
     CoordinatorScopeRules,
     WorkerScopeRules,
 )
@@ -61,8 +62,9 @@ def temporary_of(scope: Scope) -> Path | None:
 def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:
     # From the run's root, where the coordinator's commands write, only paths are shown that these
     # commands cannot replace by a link at the moment of mounting: folders of the recorder and the
-    # gateway, and the copy of the plan that is kept elsewhere.
-    yield from (Mount(rules.run / name) for name in FOR_ALL)
+    # gateway, `shared`, which is a mount of its own there, and the copy of the plan that is kept
+    # elsewhere.
+    yield from (Mount(rules.run / name) for name in (SHARED, *FOR_ALL))
     yield Mount(rules.run / "_plan.md", source=plan_copy(rules.run))
     for node in _entries(rules.run / "nodes"):
         if node != rules.node:
@@ -78,6 +80,7 @@ def _of_coordinator(rules: CoordinatorScopeRules) -> Iterator[Mount]:
     yield Mount(rules.run, is_writable=True)
     # These exist before the run's first command, so no command can have put them there.
     yield from (Mount(rules.run / name) for name in (*sorted(RUN_FOLDERS), *RUN_JOURNALS))
+    yield Mount(rules.run / SHARED, is_writable=True)
     for name in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
         path = rules.agent / name
         yield Mount(path, is_writable=rules.may_write(path) or name == "memory")

@@ -19,7 +19,9 @@ NODE_FOLDERS = ("scratch", "published", "attempts", REFS)
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
 FOR_ALL = ("_messages", "_attachments")
-OF_RUN = ("_plan.md", *FOR_ALL)
+SHARED = "shared"
+"""The run's folder that the coordinator writes and its workers read."""
+OF_RUN = ("_plan.md", SHARED, *FOR_ALL)
 """Files and folders of the run that have a name in a worker's folder."""
 NODES = "nodes"
 RUN_JOURNALS = ("journal.jsonl", "shared_values.jsonl")
@@ -62,7 +64,7 @@ class WorkerScopeRules:
 
     readable = (
         "your folder, _spec.md, refs/..., nodes/NODE/published/..., "
-        "notebook.md, memory.md, identity.md, _plan.md, _messages/..., _attachments/..."
+        "notebook.md, memory.md, identity.md, _plan.md, shared/..., _messages/..., _attachments/..."
     )
 
     @property
@@ -119,7 +121,7 @@ class WorkerScopeRules:
             return False
         if names[0] == "nodes":
             return len(names) >= 3 and names[2] == "published"
-        return names[0] in FOR_ALL or (
+        return names[0] in (SHARED, *FOR_ALL) or (
             len(names) == 1 and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
         )
 

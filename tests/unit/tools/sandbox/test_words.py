@@ -34,7 +34,7 @@ def test_worker_sees_its_own_and_published_files(layout: HomeLayout) -> None:
     assert writable == {layout.node.scratch, me.notebook, me.memory, me.identity}
     readable = {mount.path for mount in mounts if not mount.is_writable}
     assert readable == {
-        *(layout.run.plan, layout.run.messages, layout.run.attachments),
+        *(layout.run.plan, layout.run.messages, layout.run.attachments, layout.run.shared),
         *(layout.run.node(MINE).path, layout.run.node(OTHER).published, me.path),
     }
 
@@ -45,13 +45,19 @@ def test_worker_sees_no_replaceable_path_of_the_run_root(
     sources = {mount.path: mount.shown for mount in mounts_of(layout.worker())}
     assert sources[layout.run.plan] == plan_copy(layout.run.path)
     in_root = {path for path in sources if path.parent == layout.run.path}
-    assert in_root == {layout.run.plan, layout.run.messages, layout.run.attachments}
+    folders = {layout.run.messages, layout.run.attachments, layout.run.shared}
+    assert in_root == {layout.run.plan, *folders}
+    assert layout.run.shared in {
+        mount.path for mount in mounts_of(layout.coordinator()) if mount.is_writable
+    }, "a mount cannot be replaced from inside"
 
 
 def test_a_coordinator_is_shown_its_run_and_its_memory(layout: HomeLayout) -> None:
     mounts = mounts_of(layout.coordinator())
     writable = {mount.path for mount in mounts if mount.is_writable}
-    assert writable == {layout.run.path, layout.agent.memory_file, layout.agent.memory}
+    assert writable == {
+        *(layout.run.path, layout.run.shared, layout.agent.memory_file, layout.agent.memory)
+    }
     readable = {mount.path for mount in mounts if not mount.is_writable}
     folders = {layout.run.nodes, layout.run.workers, layout.run.messages, layout.run.attachments}
     covered = folders | {layout.run.journal}

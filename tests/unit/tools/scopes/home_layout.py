@@ -47,7 +47,7 @@ def build(root: Path) -> HomeLayout:
             _write(root, file)
     for file in (
         *(run.plan, plan_copy(run.path), run.output, run.journal, run.messages / "0001_a_to_b.md"),
-        run.attachments / "prices.csv",
+        *(run.attachments / "prices.csv", run.shared / "tool.py"),
         *(agent.soul, agent.goal, agent.memory_file, agent.memory / "index.md"),
         *(agent.conversation, agent.events, agent.record, agent.run("r0").plan),
         *(root / "files" / "table.csv", root / "system" / "token"),

@@ -27,6 +27,7 @@ RUN = "agents/demo/runs/r1"
         ("_output.md", f"{RUN}/_output.md"),
         ("_messages/0001_a_to_b.md", f"{RUN}/_messages/0001_a_to_b.md"),
         ("_attachments/prices.csv", f"{RUN}/_attachments/prices.csv"),
+        ("shared/tool.py", f"{RUN}/shared/tool.py"),
         ("input/table.csv", "files/table.csv"),
     ],
 )
@@ -140,6 +141,7 @@ def test_a_worker_writes_its_own_notes(layout: HomeLayout) -> None:
         "../_refs.json",
         "../_status.md",
         "_plan.md",
+        "shared/tool.py",
         "_messages/0002_x.md",
         "_attachments/prices.csv",
         ".",

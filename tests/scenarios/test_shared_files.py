@@ -1,0 +1,48 @@
+"""Files for all: `shared/` of a run and the files of refs, in tools, commands and checks."""
+
+from tests.fakes.model_server import call, calls
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.steps import WAIT, bash, finish, publish, spawn, write
+
+CHECK = "python3 shared/count.py rows.csv && cmp rows.csv refs/up/rows.csv"
+COUNT = "import sys\nprint(len(open(sys.argv[1]).readlines()), 'lines')\n"
+
+
+def test_files_for_the_team_have_one_name_in_tools_commands_and_checks(
+    live_home: LiveHome,
+) -> None:
+    up = call("create_work_node", name="up", worker="ann", task="Make rows")
+    down = call(
+        *("create_work_node",),
+        name="down",
+        worker="bea",
+        task="Copy rows",
+        refs={"up": "up"},
+        checks=[CHECK],
+    )
+    live_home.plays(
+        coordinator=[
+            calls(spawn("ann"), spawn("bea"), write("shared/count.py", COUNT)),
+            calls(up, down),
+            WAIT,
+            finish("done"),
+        ],
+        ann=[write("rows.csv", "a,b\n1,2\n"), publish("two lines")],
+        bea=[
+            calls(
+                call("read_file", path="shared/count.py"),
+                call("read_file", path="refs/up/rows.csv"),
+                call("write_file", path="shared/count.py", content="x"),
+                bash("python3 shared/count.py refs/up/rows.csv; cp refs/up/rows.csv ."),
+            ),
+            publish("the same lines"),
+        ],
+    )
+    outcome = live_home.complete("Copy the rows", "--name", "shared-files")
+    first, second = live_home.server.seen_by("bea")[:2]
+    assert "refs/up: `rows.csv` (8 bytes)" in first.said
+    assert second.results("read_file")[:2] == [COUNT, "a,b\n1,2\n"]
+    assert "may not be written" in second.result("write_file")
+    assert second.result("bash").startswith("2 lines\n")
+    assert outcome.published("down") == {"rows.csv": "a,b\n1,2\n"}
+    assert outcome.data("node.checked")[-1]["has_passed"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import files_below, read_part, read_shown
 
 LONGEST_FIRST_LINE = 80
@@ -19,7 +20,7 @@ def listing(folder: Path, shown_as: str) -> str:
         files = [path for path, _ in files_below(folder)]
     except OSError:
         return ""
-    lines = [_line(folder / path, f"{shown_as}{path}") for path in files[:MOST_FILES]]
+    lines = [_line(folder / path, f"{shown_as}{spelled(path)}") for path in files[:MOST_FILES]]
     if len(files) > MOST_FILES:
         lines.append(f"- and {len(files) - MOST_FILES} more")
     return "\n".join(lines)

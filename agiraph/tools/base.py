@@ -114,7 +114,7 @@ class Tool(Generic[P]):
 def _for_reader(runbook: str, kind: EntityKind) -> str:
     lines = ((line, FOR_READER.match(line)) for line in runbook.splitlines())
     kept = [
-        f"{found[1]}{line[found.end() :]}" if found else line
+        f"{found[1] or ''}{line[found.end() :]}" if found else line
         for line, found in lines
         if found is None or found[2] == kind
     ]

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.turns import JsonObject
+from agiraph.storage.file_names import found_below, spelled, unspelled
 from agiraph.storage.files import (
     FolderEntry,
     entries,
@@ -68,11 +69,18 @@ class RefFile(NamedTuple):
 @tool("Read a text file that you may see, or look at an image or a PDF page.", idempotent=True)
 async def read_file(context: ToolContext, params: ReadFileParams) -> ToolOutput:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes, or its picture."""
-    path = context.scope.to_read(params.path)
+    path = _named(context.scope, params.path)
     limit = context.config.files.read_limit
     if (kind := await asyncio.to_thread(_picture_kind, path, params.path)) is not None:
         return await show_file(context, path, params.path, kind, params.page)
     return await asyncio.to_thread(_read_text, path, params.path, params.offset, limit)
+
+
+def _named(scope: Scope, text: str) -> Path:
+    """Return the file for a path, which may be spelled with escapes as other tools show it."""
+    path = scope.to_read(text)
+    is_spelled = unspelled(text) != text and status_of(path) is None
+    return scope.to_read(unspelled(text)) if is_spelled else path
 
 
 def _picture_kind(path: Path, shown: str) -> FileKind | None:
@@ -152,7 +160,7 @@ def _listing(context: ToolContext, folder: Path) -> JsonObject:
 
 def _row(entry: FolderEntry, place: Path) -> JsonObject:
     """Return the row of an entry; the row of a link describes the link's target (`place`)."""
-    name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    name = spelled(entry.name)
     if entry.kind == "link" and (status := status_of(place)) is not None:
         entry = FolderEntry.of(entry.name, status)
     if entry.kind == "folder":
@@ -220,11 +228,11 @@ def _published_file(place: Path, params: ReadRefParams) -> RefFile | None:
     if not params.file and len(sizes) > 1:
         return None
     file = params.file or next(iter(sizes))
-    return RefFile(place / file, file, f"file={file!r}, " if len(sizes) > 1 else "")
+    return RefFile(found_below(place, file), file, f"file={file!r}, " if len(sizes) > 1 else "")
 
 
 def _sizes(place: Path) -> dict[str, int]:
-    return {path.as_posix(): entry.size for path, entry in files_below(place)}
+    return {spelled(path): entry.size for path, entry in files_below(place)}
 
 
 def _read_published(place: Path, limit: int) -> str:
@@ -245,9 +253,10 @@ def _first_text(place: Path, sizes: dict[str, int], limit: int) -> str:
     """Return the first text that fits in one result, else the beginning of the first text."""
     for file in sorted(sizes, key=lambda one: sizes[one] > limit):
         try:
-            if _picture_kind(place / file, file) is not None:
+            path = found_below(place, file)
+            if _picture_kind(path, file) is not None:
                 continue
-            text = _read_text(place / file, file, 0, limit, f"file={file!r}, ")
+            text = _read_text(path, file, 0, limit, f"file={file!r}, ")
         except InvalidInput:
             continue  # a binary file
         return f"\n=== {file}\n{text}"

@@ -29,6 +29,7 @@ from agiraph.knowledge.scan.ignores import (
     ignore_file,
     is_ignored,
 )
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import entries, is_file, read_shown, status_of
 from agiraph.storage.walk import kind_of
 from agiraph.tools.approvals.equivalents import split_glob
@@ -183,8 +184,7 @@ class SearchedFiles:
             self.is_cut = True
         elif place not in self.places[-1:]:
             self.places.append(place)
-            shown = self.scope.shown(place)
-            self.shown.append(shown.encode("utf-8", "replace").decode())
+            self.shown.append(spelled(self.scope.shown(place)))
 
     def _outer_ignores(self, folder: Path) -> tuple[Path, tuple[IgnoreFile, ...]]:
         """Return the highest listable folder above `folder`, and the ignore files, nearest first.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.models import DeliveryMode
 from cli.api_command import api_command
 from cli.options.shared import run_option, text_argument
@@ -14,6 +15,9 @@ from cli.output.listing import Column, Done, Listing, Shown
 if TYPE_CHECKING:
     from agiraph.http.api import SentView
     from agiraph.http.client import Client
+
+MOST_ATTACHED = 1 << 30
+"""In bytes; the server may allow less (`http.attachment_bytes`)."""
 
 ID_DIGITS = 8
 """A shorter number is a message's number in the log, any other text the beginning of an id."""
@@ -77,11 +81,18 @@ def send(
     """
     content = text_argument(text, "TEXT")
     more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
-    attached = [
-        client.attach(agent, file.name, file.read_bytes()).path  # plain: named by the person
-        for file in files
-    ]
+    contents = [(file.name, _content_of(file)) for file in files]
+    attached = [client.attach(agent, name, data).path for name, data in contents]
     return _sent(client.send(agent, content, to=to, mode=mode, attachments=attached, **more))
+
+
+def _content_of(file: Path) -> bytes:
+    """Return the bytes of a file that the person names; it may be a device without an end."""
+    with file.open("rb") as opened:  # plain: named by the person
+        content = opened.read(MOST_ATTACHED + 1)
+    if len(content) > MOST_ATTACHED:
+        raise InvalidInput(f"{file}: has more than {MOST_ATTACHED:,} bytes, and cannot be attached")
+    return content
 
 
 def _sent(sent: "SentView") -> Done:

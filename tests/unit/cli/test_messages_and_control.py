@@ -12,6 +12,14 @@ def test_message_is_sent_to_the_coordinator_by_default() -> None:
     assert client.did == [("send", "How far are you?", None, "steer")]
 
 
+def test_attached_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.commands.talk.MOST_ATTACHED", 100)
+    client = FakeClient()
+    result = command(client, "send", "survey", "x", "--attach", "/dev/zero")
+    assert (result.exit_code, client.did) == (2, [])
+    assert "more than 100 bytes" in result.stderr
+
+
 def test_send_to_a_worker_with_a_mode_and_text_from_stdin() -> None:
     client = FakeClient()
     args = ("send", "survey", "-", "--to", "alice", "--mode", "interrupt", "--json")

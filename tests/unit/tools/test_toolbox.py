@@ -78,6 +78,7 @@ def test_runbooks_have_no_line_for_another_kind_of_entity(
     texts = "\n".join(tool.guidance() for tool in tools)
     assert f"[{kind}]" not in texts
     assert f"[{other}]" not in texts
+    assert "None" not in texts
     assert ("This folder is your own." in texts) == (kind == "worker")
     assert ("This folder is the run's folder." in texts) == (kind == "coordinator")
 

@@ -279,7 +279,7 @@ WRONG = [
     (call("read_file", path="../../../../system/token"), "may not be read"),
     (call("read_file", path="/etc/passwd"), "only inside the input folder"),
     (write("journal.jsonl", "x"), "may not be written"),
-    (call("read_file"), "wrong arguments for read_file(path, offset?): path: is missing"),
+    (call("read_file"), "wrong arguments for read_file(path, offset?, page?): path: is missing"),
     (call("read_file", path=5), "path: must be a text"),
     (call("bash", command="ls", colour="red"), "colour: unknown field 'colour' (known: command"),
     (Reply(calls=(Call("bash", raw='{"command": "ls'),)), "are not a JSON object"),

@@ -51,6 +51,7 @@ from agiraph.storage.files import MOST_BYTES, is_file, read_part, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import in_words
 from agiraph.tools.ports import ToolContext, WaitOutcome
+from agiraph.tools.scopes.named_places import link_named_places
 from agiraph.tools.scopes.publishing import publish_files
 
 NOTHING_COMES: Final = (
@@ -225,6 +226,7 @@ class WorkerTools(EntityTools):
         context, is_partial = self.tool_context(call_id), bool(missing.strip())
         results = await pass_checks(context, assignment, home, now, left, is_partial=is_partial)
         commit = await checkout.commit(assignment, summary)
+        await asyncio.to_thread(link_named_places, context.scope)
         files = publish_files(home, summary, left)
         evidence = await record_evidence(results, assignment, home, now)
         body = PublishNode(

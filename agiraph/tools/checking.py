@@ -78,6 +78,7 @@ async def run_checks(
         if finished is None:
             finished = await _run(check, place, where, variables, limits, enclosure)
         results.append(_result(check, finished, sandbox))
+    await asyncio.to_thread(link_named_places, scope)
     return tuple(results)
 
 

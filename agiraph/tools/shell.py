@@ -42,7 +42,7 @@ async def recover(context: ToolContext, params: BashParams) -> str | None:
     sandbox = find_sandbox(context.config.sandbox)
     async with reported_if_cancelled(sandbox, context.scope, context.report):
         finished = await recover_command(context.call_folder)
-    news = await _input_news(context)
+    news = await _news(context)
     limits = CommandLimits.of(context.config.shell, _seconds(context, params))
     return _shown(finished, limits, news) if finished else None
 
@@ -64,7 +64,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
     environment.setdefault("PYTEST_ADDOPTS", pytest_options(context.scope))
-    await asyncio.to_thread(link_named_places, context.scope)
+    moved = await asyncio.to_thread(link_named_places, context.scope)
     enclosure = await asyncio.to_thread(
         sandbox.enclose, context.scope, path=environment["PATH"], keeps_tmp=True
     )
@@ -85,16 +85,21 @@ async def bash(context: ToolContext, params: BashParams) -> str:
         if error.errno != errno.E2BIG:
             raise
         raise InvalidInput("the command is too long; write it to a file and run that") from None
-    news = await _input_news(context)
+    news = await _news(context, moved)
     if finished is None:
         raise Refused(f"{LOST}\n{news}".rstrip())
     return _shown(finished, limits, news)
 
 
-async def _input_news(context: ToolContext) -> str:
-    """Report new autorun files in the input folder; return the note for the model."""
+async def _news(context: ToolContext, *before: str) -> str:
+    """Restore the built-in names, report new autorun files; return the notes for the model.
+
+    `before` are notes from before the command.
+    """
+    moved = await asyncio.to_thread(link_named_places, context.scope)
     sandbox = find_sandbox(context.config.sandbox)
-    return await report_input_news(sandbox, context.scope, context.report)
+    news = await report_input_news(sandbox, context.scope, context.report)
+    return "\n".join(note for note in (*before, moved, news) if note)
 
 
 def _seconds(context: ToolContext, params: BashParams) -> int:

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
+from agiraph.tools.scopes.publishing import publish_files
 from tests.unit.tools.entity_tools import EntityTools
 
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="a limit of the Linux kernel")
@@ -114,11 +115,39 @@ def test_the_files_of_a_ref_are_the_same_in_every_tool(tmp_path: Path) -> None:
         assert "Read-only" in bash(entity, "echo x > refs/up/new; echo x > refs/new")
 
 
-def test_a_file_of_the_entity_is_not_replaced_by_a_link(tmp_path: Path) -> None:
+def test_a_folder_with_a_built_in_name_is_moved_and_named(tmp_path: Path) -> None:
     entity = desk_at(tmp_path)
-    (entity.node.scratch / "input").mkdir()
-    (entity.node.scratch / "input" / "own").write_text("mine")
-    assert bash(entity, "cat input/own") == "mine\n[exit code 0]"
+    (entity.input / "data.csv").write_text("a,b\n")
+    said = bash(entity, "rm -f input; mkdir input; echo mine > input/own")
+    (moved,) = entity.node.scratch.glob("input.moved-*")
+    assert f"`input` is now `{moved.name}`" in said
+    assert bash(entity, f"cat input/data.csv {moved.name}/own") == "a,b\nmine\n[exit code 0]"
+
+
+def test_an_edit_that_replaces_a_link_changes_the_notebook(tmp_path: Path) -> None:
+    entity = desk_at(tmp_path)
+    notebook = entity.run.worker("ada-1").notebook
+    notebook.parent.mkdir(parents=True)
+    notebook.write_text("the answer is 42\n")
+    assert bash(entity, "sed -i s/42/43/ notebook.md") == "[exit code 0]"
+    assert notebook.read_text() == "the answer is 43\n"
+    read = asyncio.run(entity.call("read_file", path="notebook.md")).content
+    assert read == "the answer is 43\n"
+    assert bash(entity, "cat notebook.md") == "the answer is 43\n[exit code 0]"
+    assert bash(entity, "echo 44 > new; mv new notebook.md") == "[exit code 0]"
+    assert notebook.read_text() == "44\n"
+    assert publish_files(entity.node, "done") == ("summary.md",)
+
+
+def test_an_edit_that_replaces_a_link_changes_the_agents_memory(tmp_path: Path) -> None:
+    entity = EntityTools(tmp_path, "coordinator")
+    entity.environment = {"PATH": os.environ["PATH"]}
+    memory = entity.agent.memory_file
+    memory.write_text("the answer is 42\n")
+    assert bash(entity, "sed -i s/42/43/ MEMORY.md; cat MEMORY.md").startswith("the answer is 43\n")
+    assert memory.read_text() == "the answer is 43\n"
+    read = asyncio.run(entity.call("read_file", path="MEMORY.md")).content
+    assert read == "the answer is 43\n"
 
 
 def test_command_sees_no_key(tmp_path: Path) -> None:

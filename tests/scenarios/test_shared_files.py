@@ -76,5 +76,4 @@ def test_a_command_that_replaces_a_built_in_name_edits_the_same_file(live_home: 
     assert seen[4].result("bash") == "[exit code 0]"
     assert outcome.published("sum") == {"out.md": "text\n"}
     assert live_home.server.seen_by("coordinator")[3].result("read_file") == "It is 43.\n"
-    memory = live_home.path / "agents" / "replaced-names" / "MEMORY.md"
-    assert memory.read_text() == "It is 43.\n"
+    assert (outcome.agent / "MEMORY.md").read_text() == "It is 43.\n"

@@ -40,11 +40,11 @@ def link_named_places(scope: Scope) -> str:
     moved: list[str] = []
     with _RESTORING:
         for name, place in scope.places.items():
-            path = scope.cwd / name
-            if path == place:  # an idle worker starts in the folder of its own files
+            entry = scope.cwd / name
+            if entry == place:  # an idle worker starts in the folder of its own files
                 continue
             with suppress(OSError):
-                aside = _restore(path, place, is_writable=scope.rules.may_write(place))
+                aside = _restore(entry, place, is_writable=scope.rules.may_write(place))
                 moved += [f"`{name}` is now `{aside}`"] if aside else []
     return f"{MOVED}: {', '.join(moved)}." if moved else ""
 

@@ -1,7 +1,6 @@
 """`read_file` of images and PDF files: shown, scaled, and refused with a reason."""
 
 import io
-import json
 import os
 import struct
 import zlib
@@ -265,7 +264,7 @@ async def test_an_image_of_a_ref_is_shown(entity: EntityTools) -> None:
     published.mkdir(parents=True)
     image(published / "chart.png")
     place = published.relative_to(entity.run.path).as_posix()
-    entity.node.refs.write_text(json.dumps({"chart": place}))
+    entity.refs = {"chart": place}
     alone = await entity.call("read_ref", name="chart")
     assert (alone.content, len(alone.pictures)) == ("chart.png: PNG image, 60 x 40 pixels.", 1)
     pdf(published / "report.pdf")

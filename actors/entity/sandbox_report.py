@@ -36,7 +36,8 @@ OF_WORKER = (
 )
 OF_COORDINATOR = (
     "Commands write in the run's folder except `nodes/`, in `MEMORY.md`, in `memory/`, and in "
-    "`/tmp`, which is empty at the start of each command. Workers see `_plan.md`, `shared/`, "
+    "`/tmp`, which is empty at the start of each command (a worker's `/tmp` lasts until its node "
+    "ends, and its checks run there). Workers see `_plan.md`, `shared/`, "
     "messages, attachments and published files."
 )
 NO_HOME = "`HOME` is not set. For a program that needs it: `export HOME=/tmp`."

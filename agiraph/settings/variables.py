@@ -22,6 +22,12 @@ GIT_COMMAND_VARIABLES = (
 )
 """Variables of a person with a command that git runs."""
 
+CERTIFICATE_VARIABLES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"),
+    *("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"),
+)
+"""Variables with the path of certificates of authorities, by the programs that read them."""
+
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 

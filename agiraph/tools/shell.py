@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.settings.config import ShellConfig
+from agiraph.settings.variables import CERTIFICATE_VARIABLES
 from agiraph.tools.base import CallRecovery, ToolParams, tool
 from agiraph.tools.command import (
     CommandLimits,
@@ -22,6 +23,7 @@ from agiraph.tools.sandbox.input_news import report_input_news, reported_if_canc
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.named_places import link_named_places, pytest_options
 
+SYSTEM_FOLDERS = ("/etc/ssl/", "/etc/pki/", "/etc/ca-certificates/", "/usr/")
 INPUT_VARIABLE = "AGIRAPH_INPUT"
 RUN_VARIABLE = "AGIRAPH_RUN"
 
@@ -114,9 +116,15 @@ def _seconds(context: ToolContext, params: BashParams) -> int:
 
 
 def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict[str, str]:
-    """Return the variables that a command may see: the configured ones, the input and the run."""
+    """Return the variables that a command may see: the configured ones, the input and the run.
+
+    Paths of certificates are among them if the sandbox shows their files without further settings.
+    """
     names = (*shell.environment, INPUT_VARIABLE, RUN_VARIABLE)
     visible = {name: environment[name] for name in names if name in environment}
+    for name in CERTIFICATE_VARIABLES:
+        if environment.get(name, "").startswith(SYSTEM_FOLDERS):
+            visible[name] = environment[name]
     for name in visible.keys() & {INPUT_VARIABLE, RUN_VARIABLE}:
         # Inside the sandbox, links on the way there do not exist.
         visible[name] = os.path.realpath(visible[name])

@@ -138,7 +138,8 @@ def belongings(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any
     found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in kept}
     bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
     its = [path for folder in bobs for path in files(folder)] + [others / "triggers.json"]
-    its = [path for path in its if path.name != ".roster.json"]  # mallory is on bob's team
+    # Mallory is on bob's team, and links in bob's folder lead to files of the run.
+    its = [path for path in its if path.name != ".roster.json" and not path.is_symlink()]
     found |= {f"teammates: {path}": path.read_bytes() for path in its}
     found["questions"] = {
         row["id"]: row for row in live_home.json("questions") if MALLORY not in str(row["from"])

@@ -152,8 +152,12 @@ def test_a_machine_is_drained_and_removed(
 ) -> None:
     supervisor.start("shop/gil")
     supervisor.await_row("shop/gil", state="ready")
-    told = move(supervisor, "shop/gil", "north")
-    assert "incarnation" in told or "is on 'north'" in told.get("reason", ""), told
+
+    def is_there() -> bool:
+        told = move(supervisor, "shop/gil", "north")
+        return "incarnation" in told or "is on 'north'" in told.get("reason", "")
+
+    until(is_there, "north can be reached, and gil is moved there")
     supervisor.await_row("shop/gil", state="ready", host="north")
     told = change(supervisor, "north", "drain")
     assert "'north' is cordoned, but not empty: shop/bea cannot be moved" in told["reason"]

@@ -14,7 +14,7 @@ from tests.fakes.forked_command import ForkedCommand
 from tests.integration.probed_supervisor import ROOT, ProbedSupervisor
 from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 
-LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3}\n"
+LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 5, renew_seconds: 1}\n"
 """Settings of a home that other machines can join."""
 
 

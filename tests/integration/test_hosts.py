@@ -29,7 +29,7 @@ def free_port() -> int:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     listen = f"tcp://127.0.0.1:{free_port()}"
-    hosts = f"{{listen: '{listen}', lease_seconds: 3, renew_seconds: 0.3, default_host: later}}"
+    hosts = f"{{listen: '{listen}', lease_seconds: 5, renew_seconds: 1, default_host: later}}"
     (home / "agiraph.yaml").write_text(f"hosts: {hosts}\n")
     return home
 

@@ -11,7 +11,7 @@ from tests.integration.probed_supervisor import ProbedSupervisor, running
 from tests.integration.waiting import is_gone, until
 
 SETTINGS = (
-    "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3, launcher: local}\n"
+    "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 5, renew_seconds: 1, launcher: local}\n"
     "scaler: {labels: [big], idle_seconds: 0, max_hosts: 2}\n"
 )
 

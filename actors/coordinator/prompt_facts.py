@@ -24,7 +24,6 @@ from agiraph.memory.loading import memory_text
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import AgentHome
-from agiraph.tools.shell import visible_environment
 
 MODELS_SHOWN = 24
 
@@ -129,7 +128,7 @@ def _serves(provider: str, models: Iterable[str]) -> bool:
 def _machine(context: CoordinatorContext) -> str:
     config, scope = context.runtime.config, context.scope
     place = CommandPlace(
-        visible_environment(context.environment, config.shell)["PATH"],
+        context.command_path,
         scope.input_dir,
         context.runtime.home.path.resolve(),
         (COORDINATOR_NAME,),

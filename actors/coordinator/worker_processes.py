@@ -15,7 +15,6 @@ from agiraph.core.ids import SUPERVISOR, WorkerId, coordinator_address, worker_a
 from agiraph.core.models import Worker
 from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
-from agiraph.tools.shell import visible_environment
 
 
 class WorkerProcesses:
@@ -97,10 +96,13 @@ class WorkerProcesses:
     async def _programs(self) -> tuple[str, ...]:
         """Return the lines about this machine's programs, which cost each worker 12 ms."""
         context, config = self._context, self._runtime.config
-        path = visible_environment(context.environment, config.shell)["PATH"]
         home = self._runtime.home.path.resolve()
         return await asyncio.to_thread(
-            programs_in_words, config.sandbox, path, context.scope.input_dir, home
+            programs_in_words,
+            config.sandbox,
+            context.command_path,
+            context.scope.input_dir,
+            home,
         )
 
     def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:

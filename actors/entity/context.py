@@ -48,6 +48,7 @@ from agiraph.tools.command import forget_commands
 from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
+from agiraph.tools.shell import visible_environment
 from transport.endpoint import Received
 from transport.errors import Nacked
 
@@ -112,6 +113,11 @@ class EntityContext:
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
         self.runtime.on_leaving = self.pause_switch.leave
+
+    @property
+    def command_path(self) -> str:
+        """The PATH of the entity's commands, outside of a sandbox."""
+        return visible_environment(self.environment, self.runtime.config.shell)["PATH"]
 
     def begin_after_loss(self) -> None:
         """Begin another epoch if the conversation has lost its end; open calls are interrupted.

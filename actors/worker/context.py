@@ -33,7 +33,6 @@ from agiraph.storage.home import NodeHome
 from agiraph.tools.pictures.store import PictureStore
 from agiraph.tools.scopes.named_places import link_named_places
 from agiraph.tools.scopes.scope import Scope
-from agiraph.tools.shell import visible_environment
 
 NO_LEADER: Final = (
     "no model leads this run, so messages to the coordinator are not read (possible: a teammate, "
@@ -123,7 +122,7 @@ class WorkerContext(EntityContext):
         """Return the section of the prompt about the machine of the worker's commands."""
         config, input_dir = self.runtime.config, self.args.spec.input
         place = CommandPlace(
-            visible_environment(self.environment, config.shell)["PATH"],
+            self.command_path,
             Path(input_dir).resolve() if input_dir else None,
             self.runtime.home.path.resolve(),
             (self.name, self.args.worker.role),

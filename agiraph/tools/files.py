@@ -178,9 +178,9 @@ async def read_ref(context: ToolContext, params: ReadRefParams) -> ToolOutput:
         raise unknown("ref", params.name, tuple(refs))
     place = context.scope.to_read(refs[params.name])
     limit = context.config.files.read_limit
-    file = await asyncio.to_thread(_published_file, place, params)
-    if file is None:
-        return await asyncio.to_thread(_read_published, place, limit)
+    file = await asyncio.to_thread(_published, place, params, limit)
+    if isinstance(file, str):
+        return file
     if (kind := await asyncio.to_thread(_picture_kind, file.path, file.name)) is not None:
         return await show_file(context, file.path, file.name, kind, params.page)
     return await asyncio.to_thread(
@@ -214,8 +214,11 @@ def files_of_ref(scope: Scope, ref_name: str) -> list[str]:
     return [f"{named.rstrip('/')}/{path.as_posix()}" for path, _ in files_below(place)]
 
 
-def _published_file(place: Path, params: ReadRefParams) -> RefFile | None:
-    """Return the file that is to be read, None for a ref with several files if none is named."""
+def _published(place: Path, params: ReadRefParams, limit: int) -> RefFile | str:
+    """Return the file that is to be read.
+
+    If a ref has several files and none is named, return their list and the first text among them.
+    """
     if not is_folder(place):
         if params.file not in ("", place.name):
             raise unknown("file of this ref", params.file, (place.name,))
@@ -226,19 +229,13 @@ def _published_file(place: Path, params: ReadRefParams) -> RefFile | None:
     if params.file and params.file not in sizes:
         raise unknown("file of this ref", params.file, tuple(sizes))
     if not params.file and len(sizes) > 1:
-        return None
+        return f"{_contents(sizes)}\n{_first_text(place, sizes, limit)}"
     file = params.file or next(iter(sizes))
     return RefFile(found_below(place, file), file, f"file={file!r}, " if len(sizes) > 1 else "")
 
 
 def _sizes(place: Path) -> dict[str, int]:
     return {spelled(path): entry.size for path, entry in files_below(place)}
-
-
-def _read_published(place: Path, limit: int) -> str:
-    """Return the list of a ref's files, and the first text among them."""
-    sizes = _sizes(place)
-    return f"{_contents(sizes)}\n{_first_text(place, sizes, limit)}"
 
 
 def _contents(sizes: dict[str, int]) -> str:

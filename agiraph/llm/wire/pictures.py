@@ -59,7 +59,7 @@ class PictureEncoder:
 
     def text(self, turn: UserTurn | ToolTurn) -> str:
         """Return the text of a turn, with a line for each picture that the model is not shown."""
-        return "\n".join(filter(None, [turn.content, *self._lines(turn)])) or turn.content
+        return "\n".join(filter(None, [turn.content, *self._lines(turn)]))
 
     def _lines(self, turn: UserTurn | ToolTurn) -> Iterator[str]:
         for one in turn.pictures:
